@@ -1,0 +1,1 @@
+"""Strategies, one file per system; found by listing, never imported by name."""
