@@ -8,13 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-from msgspec import Struct
-
 from ullage.errors import UserError
-from ullage.types import Block, Image, Message, Opaque, Text, Thinking, ToolResult, ToolUse, Trace
+from ullage.types import Block, Image, Message, Opaque, Text, Thinking, ToolResult, ToolUse
 
 TextCounter = Callable[[str], int]
 
@@ -73,6 +70,7 @@ class Counter:
     _true: dict[int, int] = field(default_factory=dict)
 
     def __call__(self, message: Message) -> int:
+        """True tokens of one message."""
         key = message.key
         known = self._true.get(key)
         if known is None:

@@ -1,0 +1,405 @@
+"""Replay: walk the recorded calls, ask the strategy, apply what it proposes, price what would be sent.
+
+``replay`` knows nothing of probes, prices or reports. It yields one ``Step`` a call and ends early when a request does
+not fit the window and the strategy can do no more. Everything with an effect is injected through ``Ports``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+
+from ullage.breaks import BreakWatch
+from ullage.cache import CacheSession, Prompt, Ttl
+from ullage.context import Context
+from ullage.errors import CannotShrink, UserError
+from ullage.step import Step
+from ullage.strategy import Decider, Strategy, StoreReader, Summarizer, Summary, SummaryRequest, View
+from ullage.tokens import Counter
+from ullage.types import (
+    Block,
+    Call,
+    Compaction,
+    Decision,
+    Fault,
+    Message,
+    Moment,
+    Opaque,
+    Row,
+    Trace,
+    Usage,
+)
+
+OVERFLOW_CAP = 24
+"""Attempts to cure one overflow. The modelled systems retry 3 times or without end; a loop that long is a death."""
+DEFAULT_RESERVE = 8_192
+"""Output room, in tokens, for recordings that do not say: the default output limit of the chat APIs modelled here."""
+FIVE_MINUTES, ONE_HOUR = 300_000, 3_600_000
+
+
+class Store(StoreReader, Protocol):
+    """Where stashed content goes; keyed by tenant and session by whoever opened it."""
+
+    def put(self, ref: str, content: str) -> None: ...
+
+
+Ask = Callable[[Strategy, View], Decision]
+
+
+def plain_ask(strategy: Strategy, view: View) -> Decision:
+    """Ask the strategy once; audits replace this."""
+    return strategy.decide(view)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """Everything with an effect that a replay may use."""
+
+    summarize: Summarizer
+    decide: Decider
+    store: Store
+    ask: Ask = plain_ask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forced:
+    """Forced mode: own triggers are off, and before these calls every strategy must shrink the prompt to ``budget``."""
+
+    budget: int
+    calls: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """One replay: a trace, the strategies of a composition in order, and the world they run in.
+
+    ``overhead`` is what each request carries beside the history, ``unrecorded`` the size of the history that the file
+    does not hold; both in true tokens, like ``window`` and ``reserve``.
+    """
+
+    trace: Trace
+    strategies: tuple[Strategy, ...]
+    counter: Counter
+    window: int
+    reserve: int
+    overhead: int
+    unrecorded: int = 0
+    cache: CacheSession
+    ports: Ports
+    forced: Forced | None = None
+
+
+def replay(setup: Setup) -> Iterator[Step]:
+    """Yield one ``Step`` for each recorded call, in order, until the trace ends or a request cannot be made."""
+    loop = _Loop(setup)
+    for index, call in enumerate(setup.trace.calls):
+        loop.begin(index, call)
+        loop.arrive()
+        loop.decide(Moment.BEFORE_CALL)
+        died = loop.fit()
+        yield loop.send(died)
+        if died:
+            return
+        loop.reply()
+
+
+def unrecorded_message(tokens: int) -> Message:
+    """The leading opaque message that stands for history which the first prompt held and the file does not."""
+    return Message(id="unrecorded", role="user", blocks=(Opaque(kind="unrecorded", tokens=tokens),))
+
+
+@dataclass(slots=True)
+class _Loop:
+    """The moving parts of one replay."""
+
+    setup: Setup
+    context: Context = field(init=False)
+    transcript: Context = field(init=False)
+    states: list[Any] = field(init=False)
+    index: int = 0
+    call: Call = field(init=False)
+    taken: int = 0
+    sent: int = 0
+    changed: int = 0
+    usage: Usage | None = None
+    replied: str = ""
+    last_at: int | None = None
+    ttl: Ttl = "5m"
+    injected: tuple[Block, ...] = ()
+    overflows: int = 0
+    estimate: int | None = None
+    compactions: list[Compaction] = field(default_factory=list)
+    reported: int = 0
+    faults: list[Fault] = field(default_factory=list)
+    spent: list[Usage] = field(default_factory=list)
+    watch: BreakWatch = field(init=False)
+    moments: dict[Moment, tuple[tuple[int, Strategy], ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        start = (unrecorded_message(self.setup.unrecorded),) if self.setup.unrecorded else ()
+        self.context = Context.of(start, self.setup.counter)
+        self.transcript = Context.of(start, self.setup.counter)
+        self.states = [None] * len(self.setup.strategies)
+        self.watch = BreakWatch(window=self.setup.window)
+        stages = tuple(enumerate(self.setup.strategies))
+        self.moments = {m: tuple((i, s) for i, s in stages if m in s.moments) for m in Moment}
+
+    def begin(self, index: int, call: Call) -> None:
+        """Start on the next recorded call."""
+        self.index, self.call = index, call
+        self.overflows, self.estimate, self.injected = 0, None, ()
+        self.ttl = call.ttl or self.ttl
+
+    def arrive(self) -> None:
+        """Append what arrived since the last call, asking about each message as it comes."""
+        messages, asks = self.setup.trace.messages, self.moments[Moment.ARRIVAL]
+        for position in range(self.taken, self.call.upto):
+            message = messages[position]
+            self.context = self.context.append(message)
+            self.transcript = self.transcript.append(message)
+            if asks and self.setup.forced is None:
+                self.decide(Moment.ARRIVAL)
+        self.taken = max(self.taken, self.call.upto)
+
+    def decide(self, moment: Moment) -> bool:
+        """Ask every strategy that declares this moment, in order; tell whether the context changed."""
+        asked = self.moments[moment]
+        if not asked or (self.setup.forced is not None and moment is not Moment.OVERFLOW):
+            return False
+        acted = False
+        for stage, strategy in asked:
+            acted = self._decide(stage, strategy, moment) or acted
+            if moment is Moment.OVERFLOW and self.excess <= 0:
+                break
+        return acted
+
+    def fit(self) -> str:
+        """Have the strategy cure an overflow; returns why the call cannot be made, or nothing."""
+        if self.setup.forced is not None and self.index not in self.setup.forced.calls:
+            return ""
+        while self.excess > 0:
+            self.overflows += 1
+            cured = self.overflows <= OVERFLOW_CAP and self.decide(Moment.OVERFLOW)
+            if not cured:
+                return "" if self.setup.forced else self._overflow_text()
+        return ""
+
+    def send(self, died: str) -> Step:
+        """Price the request, note its row, and hand over the step."""
+        injected = sum(self.setup.counter(Message(id="", role="user", blocks=(b,))) for b in self.injected)
+        prompt = Prompt(self.setup.overhead, self.context, injected, self.call.at, self.ttl, self.call.model)
+        row = None if died else self._row(prompt)
+        new, self.reported = tuple(self.compactions[self.reported :]), len(self.compactions)
+        faults, self.faults = tuple(self.faults), []
+        step = Step(
+            index=self.index,
+            call=self.call,
+            context=self.context,
+            injected=self.injected,
+            prompt_tokens=prompt.tokens,
+            window=self.setup.window,
+            reserve=self.setup.reserve,
+            changed_from=min(self.changed, self.sent, len(self.context)),
+            compactions=new,
+            faults=faults,
+            row=row,
+            died=died,
+        )
+        self.sent = self.changed = len(self.context)
+        return step
+
+    def reply(self) -> None:
+        """Append the recorded reply and let the strategy act on the finished call and turn."""
+        position = self.call.reply
+        if position is None:
+            return
+        message = self.setup.trace.messages[position]
+        self.context = self.context.append(message)
+        self.transcript = self.transcript.append(message)
+        self.taken, self.replied = position + 1, message.id
+        self.decide(Moment.AFTER_CALL)
+        if not message.tool_use_ids:
+            self.decide(Moment.TURN_END)
+
+    @property
+    def excess(self) -> int:
+        """Tokens by which the next request exceeds what fits: the window less the output room, or the budget."""
+        limit = self.setup.forced.budget if self.setup.forced else self.setup.window - self.setup.reserve
+        return self.setup.overhead + self.context.tokens() - limit
+
+    def _row(self, prompt: Prompt) -> Row:
+        if self.index == 0 and self.call.usage is not None and self.call.usage.cache_read:
+            self.setup.cache.prime(prompt, self.call.usage.cache_read)
+        billed = self.setup.cache.step(prompt)
+        usage = msgspec.structs.replace(billed, output=self._output())
+        at = self.call.at
+        gap = None if at is None or self.last_at is None else at - self.last_at
+        fresh = self.compactions[self.reported :]
+        found = self.watch.observe(usage, prompt, gap_ms=gap, compactions=fresh)
+        self.usage, self.last_at = usage, at if at is not None else self.last_at
+        stubs = self.context.stub_positions
+        return Row(
+            call=self.index,
+            at=at,
+            model=self.call.model,
+            prompt_tokens=prompt.tokens,
+            usage=usage,
+            messages=len(self.context),
+            stubs=len(stubs),
+            last_stub=stubs[-1] if stubs else None,
+            first_changed=self.changed if self.changed < self.sent else None,
+            compactions=tuple(range(self.reported, len(self.compactions))),
+            overflows=self.overflows,
+            estimate=self.estimate,
+            injected=prompt.injected,
+            gap=gap,
+            break_tokens=found.tokens,
+            break_cause=found.cause,
+            alarm=found.alarm,
+        )
+
+    def _output(self) -> int:
+        if self.call.usage is not None and self.call.output_reliable:
+            return self.call.usage.output
+        if self.call.reply is None:
+            return 0
+        return self.setup.counter(self.setup.trace.messages[self.call.reply])
+
+    def _decide(self, stage: int, strategy: Strategy, moment: Moment) -> bool:
+        """Ask one strategy and apply its decision; anything that it raises is a fault row and changes nothing."""
+        self.spent = []
+        try:
+            decision = self.setup.ports.ask(strategy, self._view(stage, strategy, moment))
+            if decision is None or not isinstance(decision, Decision):
+                raise TypeError(f"decide returned {type(decision).__name__}; expected a Decision")
+            return self._apply(stage, moment, decision)
+        except CannotShrink:
+            return False
+        except UserError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a strategy raises is its fault, recorded, and the run goes on
+            text = " ".join(str(error).split())[:300]
+            self.faults.append(Fault(call=self.index, moment=moment, stage=stage, kind=type(error).__name__, text=text))
+            return False
+
+    def _apply(self, stage: int, moment: Moment, decision: Decision) -> bool:
+        before, length = self.setup.overhead + self.context.tokens(), len(self.context)
+        applied = self.context.apply(decision.edits) if decision.edits else None
+        if decision.state is not msgspec.UNSET:
+            self.states[stage] = decision.state
+        if decision.estimate is not None:
+            self.estimate = decision.estimate
+        if applied is None:
+            return False
+        self.context = applied.context
+        self.injected += applied.injected
+        for stash in applied.stashed:
+            self.setup.ports.store.put(stash.ref, stash.content)
+        after = self.setup.overhead + self.context.tokens()
+        if applied.first_changed is None and after == before:
+            return False
+        self.changed = min(self.changed, length if applied.first_changed is None else applied.first_changed)
+        self._note(stage, moment, decision, before, after, applied.first_changed)
+        return True
+
+    def _note(self, stage: int, moment: Moment, decision: Decision, before: int, after: int, first: int | None) -> None:
+        self.compactions.append(
+            Compaction(
+                call=self.index,
+                moment=moment,
+                stage=stage,
+                edits=decision.edits,
+                tier=decision.tier,
+                reason=decision.reason,
+                estimate=decision.estimate,
+                tokens_before=before,
+                tokens_after=after,
+                first_changed=first,
+                summarizer=sum(self.spent, Usage()),
+                summarizer_calls=len(self.spent),
+                forced=self.setup.forced is not None,
+            )
+        )
+
+    def _view(self, stage: int, strategy: Strategy, moment: Moment) -> View:
+        forced = self.setup.forced is not None and moment is Moment.OVERFLOW
+        replied = self.context.position(self.replied) if self.replied else None
+        return View(
+            moment=moment,
+            context=self.context,
+            transcript=self.transcript,
+            window=self.setup.forced.budget if self.setup.forced is not None and forced else self.setup.window,
+            reserve=0 if forced else self.setup.reserve,
+            system=self.setup.trace.system,
+            tools=self.setup.trace.tools,
+            call=self.index,
+            now=self.call.at,
+            usage=self.usage,
+            usage_at=None if replied is None else replied + 1,
+            overflow=self._overflow_text() if moment is Moment.OVERFLOW else None,
+            forced=forced,
+            state=self.states[stage],
+            compactions=_Seen(self.compactions),
+            summarize=self._summarize,
+            decide=self.setup.ports.decide,
+            store=self.setup.ports.store,
+            count=self._count if strategy.trigger_unit == "exact" else _not_declared,
+        )
+
+    def _overflow_text(self) -> str:
+        tokens = self.setup.overhead + self.context.tokens()
+        if self.setup.forced is not None:
+            return f"prompt is over the budget: {tokens} tokens > {self.setup.forced.budget}"
+        return f"prompt is too long: {tokens} tokens + {self.setup.reserve} reserved > {self.setup.window} maximum"
+
+    def _count(self, messages: Sequence[Message]) -> int:
+        return sum(map(self.setup.counter, messages))
+
+    def _summarize(self, request: SummaryRequest) -> Summary:
+        """The summariser port, metered: what the request costs is charged to the strategy."""
+        summary = self.setup.ports.summarize(request)
+        self.spent.append(summary.usage or self._summary_usage(request, summary))
+        return summary
+
+    def _summary_usage(self, request: SummaryRequest, summary: Summary) -> Usage:
+        count = self.setup.counter
+        tokens = self._count(request.messages) + count.text(request.instructions) + count.text(request.previous)
+        output = count.text(summary.text)
+        if not request.warm:
+            return Usage(uncached=tokens, output=output)
+        tokens += self.setup.overhead
+        cached = min(tokens, self._cached())
+        return Usage(uncached=tokens - cached, cache_read=cached, output=output)
+
+    def _cached(self) -> int:
+        """Tokens of the agent's prefix that a warm summary request can read: none once their lifetime has passed."""
+        if self.usage is None:
+            return 0
+        lifetime = ONE_HOUR if self.ttl == "1h" else FIVE_MINUTES
+        idle = 0 if self.call.at is None or self.last_at is None else self.call.at - self.last_at
+        return self.usage.cache_read + self.usage.cache_write if idle <= lifetime else 0
+
+
+class _Seen(Sequence[Compaction]):
+    """The compactions so far, seen through a length, so that a long history of small edits is never copied."""
+
+    def __init__(self, items: list[Compaction]) -> None:
+        self._items, self._length = items, len(items)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return tuple(self._items[i] for i in range(*index.indices(self._length)))
+        at = index + self._length if index < 0 else index
+        if not 0 <= at < self._length:
+            raise IndexError(index)
+        return self._items[at]
+
+
+def _not_declared(_: Sequence[Message]) -> int:
+    raise PermissionError("view.count is only for strategies that declare trigger_unit = 'exact'")
