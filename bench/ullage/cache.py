@@ -1,7 +1,7 @@
 """Prompt caches: what a provider would read, write and charge in full for each request of a growing, edited history.
 
 A ``CachePolicy`` is a frozen plug-in (one file in ``caches/``); ``open`` gives a session that prices one request after
-another. The engines that several policies share live here, one for each kind of matching.
+another. The engines that several policies share are the private modules of ``caches/``, one for each kind of matching.
 """
 
 from __future__ import annotations
@@ -14,11 +14,23 @@ from ullage.types import Usage
 
 Ttl = Literal["5m", "1h"]
 
+MINUTE_MS = 60_000
+TTL_MS: dict[str, int] = {"5m": 5 * MINUTE_MS, "1h": 60 * MINUTE_MS}
+"""Lifetimes of what a request writes, in milliseconds."""
+
 
 class CacheRules(NamedTuple):
-    """What a model's price sheet says about its cache: the shortest cacheable prefix, in tokens."""
+    """What a model's price sheet says about its cache: the shortest cacheable prefix, in tokens.
+
+    ``by_model`` holds the minimum of other models that the same session may call; ``minimum`` serves all the rest.
+    """
 
     minimum: int = 1024
+    by_model: tuple[tuple[str, int], ...] = ()
+
+    def minimum_of(self, model: str) -> int:
+        """The shortest prefix that this model caches, in tokens."""
+        return dict(self.by_model).get(model, self.minimum)
 
 
 class Prompt(NamedTuple):
@@ -54,7 +66,10 @@ class CacheSession(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachePolicy:
-    """Base of all cache policies: subclasses are frozen dataclasses whose fields are their parameters."""
+    """Base of all cache policies: subclasses are frozen dataclasses whose fields are their parameters.
+
+    ``sources`` name where the rules come from and of which date, ``unsure`` the points that a source leaves open.
+    """
 
     declares: ClassVar[tuple[str, ...]] = ("provider", "sources", "unsure")
     summary: ClassVar[str] = ""
@@ -65,3 +80,18 @@ class CachePolicy:
     def open(self, rules: CacheRules) -> CacheSession:
         """Start an empty cache for one conversation with a model that has these rules."""
         raise NotImplementedError
+
+
+class Clock:
+    """The time of a session: never runs backwards, stands still where no time was recorded."""
+
+    __slots__ = ("now",)
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def advance(self, at: int | None) -> int:
+        """Move to ``at`` and return the session's time in milliseconds."""
+        if at is not None and at > self.now:
+            self.now = at
+        return self.now
