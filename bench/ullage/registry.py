@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
+from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -78,17 +79,13 @@ def canonical(kind: str, text: str) -> str:
 
 def describe(kind: str) -> list[dict[str, Any]]:
     """One entry a plug-in: name, spec, summary, parameters with defaults, and what the class declares."""
-    from dataclasses import MISSING, fields  # noqa: PLC0415 - only listings need it
+    return [describe_class(name, load_class(kind, name)) for name in names(kind)]
 
-    entries = []
-    for name in names(kind):
-        cls = load_class(kind, name)
-        parameters = [
-            {"name": f.name, "type": str(f.type), "default": None if f.default is MISSING else f.default} for f in fields(cls)
-        ]
-        entry = {"name": name, "spec": name, "summary": _summary(cls), "parameters": parameters}
-        entries.append(entry | _declared(cls))
-    return entries
+
+def describe_class(name: str, cls: type[Any]) -> dict[str, Any]:
+    """The entry of one plug-in class."""
+    parameters = [{"name": f.name, "type": str(f.type), "default": None if f.default is MISSING else f.default} for f in fields(cls)]
+    return {"name": name, "spec": name, "summary": _summary(cls), "parameters": parameters} | _declared(cls)
 
 
 def source_of(kind: str, name: str) -> Path:
