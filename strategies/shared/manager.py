@@ -1,0 +1,104 @@
+"""The frame that Strands puts around a conversation manager: three moments, and two ways to fail.
+
+A *reactive* reduction (``overflow``) must shrink the history or raise; a *proactive* one may do nothing and swallows
+whatever goes wrong, keeping what had already changed. Source: Strands Agents 1.40 to 1.62, base class and event loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ullage.errors import CannotShrink, UserError
+from ullage.strategies.shared.estimators import projected_tokens, strands_message_tokens, usage_plus_tail
+from ullage.strategies.shared.work import Work
+from ullage.strategy import UNCHANGED, Strategy, TriggerUnit, View
+from ullage.types import Decision, Moment
+
+DEFAULT_WINDOW = 200_000
+"""The input limit that the package assumes for a model that does not tell its own."""
+
+
+def check_threshold(threshold: float | None) -> None:
+    """Refuse a share of the window outside 0 < t <= 1."""
+    if threshold is not None and not 0 < threshold <= 1:
+        raise ValueError(f"found threshold={threshold}; expected 0 < threshold <= 1, a share of the window")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationManager(Strategy):
+    """Base of the modelled managers: subclasses say what a reduction does, this class when it happens."""
+
+    moments: ClassVar[frozenset[Moment]] = frozenset({Moment.BEFORE_CALL, Moment.OVERFLOW})
+    trigger_unit: ClassVar[TriggerUnit] = "usage"
+
+    def initial_state(self) -> dict[str, Any]:
+        """The state of a new manager, in the package's own form."""
+        return {}
+
+    def reduce_context(self, work: Work, *, overflow: bool) -> None:
+        """Make the history smaller; raises when it cannot."""
+        raise NotImplementedError
+
+    def apply_management(self, work: Work) -> None:
+        """Routine care at the end of a turn."""
+
+    def before_call(self, work: Work, projected: int | None) -> None:
+        """What runs before a model call: by default the threshold on the projected prompt."""
+        threshold = self.proactive_threshold
+        work.estimate = projected
+        if threshold is not None and projected is not None and projected / work.view.window >= threshold:
+            self.attempt(work)
+
+    @property
+    def proactive_threshold(self) -> float | None:
+        """The share of the window from which on the manager reduces before a call; none: it never does."""
+        return None
+
+    def attempt(self, work: Work) -> None:
+        """A proactive reduction: whatever it raises is swallowed, and what it had changed until then stays."""
+        try:
+            self.reduce_context(work, overflow=False)
+        except UserError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the modelled base class swallows everything here
+            work.reasons.append(f"proactive reduction failed: {reason_of(error)}")
+
+    def act(self, work: Work, moment: Moment, projected: int | None) -> None:
+        """Do what the package does at a moment; exceptions come out, with ``work`` as they left it."""
+        if moment is Moment.OVERFLOW:
+            self.reduce_context(work, overflow=True)
+        elif moment is Moment.TURN_END:
+            self.apply_management(work)
+        elif moment is Moment.BEFORE_CALL:
+            self.before_call(work, projected)
+
+    def due(self, view: View, projected: int | None) -> bool:
+        """Tell in constant time whether a moment can lead to anything, so that a quiet call costs nothing."""
+        if view.moment is Moment.BEFORE_CALL:
+            threshold = self.proactive_threshold
+            return threshold is not None and projected is not None and projected / view.window >= threshold
+        return True
+
+    def decide(self, view: View) -> Decision:
+        """Act at the view's moment; after a reactive reduction the retried cycle runs its own steps before the call."""
+        projected = projection(view) if view.moment is Moment.BEFORE_CALL else None
+        if not self.due(view, projected):
+            return UNCHANGED if projected is None else Decision(estimate=projected)
+        work = Work(view, self.initial_state())
+        self.act(work, view.moment, projected)
+        if view.moment is Moment.OVERFLOW and not view.forced:
+            self.before_call(work, projected_tokens(view, work.messages))
+        return work.decision()
+
+
+def projection(view: View) -> int:
+    """The projected prompt of a view before anything has changed in it."""
+    quick = usage_plus_tail(view, strands_message_tokens)
+    return projected_tokens(view, view.context) if quick is None else quick
+
+
+def reason_of(error: Exception) -> str:
+    """One line for a swallowed exception."""
+    text = error.reason if isinstance(error, CannotShrink) else str(error)
+    return f"{type(error).__name__}: {' '.join(text.split())}"[:200]

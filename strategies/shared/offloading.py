@@ -1,0 +1,179 @@
+"""Move large tool results out of the history as they arrive: Strands' ContextOffloader.
+
+Each item of a result above the limit goes to the store under its own reference; one text with a head preview and the
+references stays. References count up in one session, so that the text is the same in every run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ullage.strategies.shared.estimators import strands_block_tokens
+from ullage.strategy import UNCHANGED
+from ullage.types import Block, Decision, Edit, Image, Message, Opaque, ResultItem, Rewrite, Stash, Text, ToolResult
+
+CHARACTERS_PER_TOKEN = 4
+
+GUIDANCE = (
+    "This result was too large for the conversation and is kept outside of it.\n"
+    "Read the preview first.\n"
+    "For more, call retrieve_offloaded_content with a reference and one of:\n"
+    "  - pattern: a word or regular expression; gives matching lines with their surroundings\n"
+    "  - line_range: { start, end }; gives those lines\n"
+    "Leave both out only when everything is needed."
+)
+"""Our words; the package's say the same."""
+
+
+class Item(NamedTuple):
+    """One stored item of a result: its reference and how the list of references describes it."""
+
+    ref: str
+    description: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offloading:
+    """Limits of an offloader: results above ``max_result_tokens`` leave a preview of ``preview_tokens``."""
+
+    max_result_tokens: int
+    preview_tokens: int
+    evict_after_cycles: int | None
+
+    def __post_init__(self) -> None:
+        if self.max_result_tokens <= 0:
+            raise ValueError(f"found max_result_tokens={self.max_result_tokens}; expected at least 1")
+        if not 0 <= self.preview_tokens < self.max_result_tokens:
+            raise ValueError(f"found preview_tokens={self.preview_tokens}; expected 0 <= preview_tokens < max_result_tokens")
+        if self.evict_after_cycles is not None and self.evict_after_cycles < 1:
+            raise ValueError(f"found evict_after_cycles={self.evict_after_cycles}; expected at least 1, or None")
+
+    def oversized(self, block: Block) -> bool:
+        """Tell whether a block is a tool result above the limit; images count nothing."""
+        return isinstance(block, ToolResult) and strands_block_tokens(block) > self.max_result_tokens
+
+    def offload(self, message: Message, state: dict[str, Any], cycle: int) -> Offloaded | None:
+        """Replace the oversized results of a message that has just arrived; none when there are none."""
+        if not any(map(self.oversized, message.blocks)):
+            return None
+        stored: dict[str, int] = dict(state.get("stored") or {})
+        counter = int(state.get("counter") or 0)
+        blocks: list[Block] = []
+        stashes: list[Stash] = []
+        for block in message.blocks:
+            if not isinstance(block, ToolResult) or not self.oversized(block):
+                blocks.append(block)
+                continue
+            items = _items(block, counter)
+            counter += len([item for item in items if item.ref])
+            stashes += [Stash(ref=item.ref, content=item.content) for item in items if item.ref]
+            blocks.append(self._preview(block, items))
+        stored |= {stash.ref: cycle for stash in stashes}
+        return Offloaded(tuple(blocks), tuple(stashes), {"counter": counter, "stored": stored})
+
+    def evict(self, state: dict[str, Any], cycle: int) -> tuple[tuple[Stash, ...], dict[str, Any]]:
+        """Blank the entries that were stored more than ``evict_after_cycles`` cycles ago; a later retrieval finds nothing."""
+        stored: dict[str, int] = state.get("stored") or {}
+        if self.evict_after_cycles is None or not stored or cycle - next(iter(stored.values())) <= self.evict_after_cycles:
+            return (), state
+        old = [ref for ref, at in stored.items() if cycle - at > self.evict_after_cycles]
+        kept = {ref: at for ref, at in stored.items() if ref not in old}
+        return tuple(Stash(ref=ref, content="") for ref in old), {**state, "stored": kept}
+
+    def _preview(self, block: ToolResult, items: list[Item]) -> ToolResult:
+        full = "\n".join(text for text in map(_text_of, block.content) if text)
+        references = "\n".join(f"  {item.ref} ({item.description})" for item in items if item.ref)
+        text = (
+            f"[Offloaded: {len(block.content)} blocks, ~{strands_block_tokens(block):,} tokens]\n{GUIDANCE}\n\n"
+            f"{full[: self.preview_tokens * CHARACTERS_PER_TOKEN]}\n\n[Stored references:]\n{references}"
+        )
+        kept: list[ResultItem] = [Text(text=text)]
+        for at, item in enumerate(block.content):
+            if _text_of(item) is None:
+                kept.append(_placeholder(item, items[at].ref if at < len(items) else ""))
+        return msgspec.structs.replace(block, content=tuple(kept))
+
+
+class Offloaded(NamedTuple):
+    """New blocks of a message, what goes to the store, and the new state of the offloader."""
+
+    blocks: tuple[Block, ...]
+    stashes: tuple[Stash, ...]
+    state: dict[str, Any]
+
+
+def offload_messages(offloading: Offloading, messages: Iterable[Message], state: dict[str, Any], cycle: int) -> Decision:
+    """The decision that offloads the oversized results of these messages; unchanged when there are none."""
+    edits: list[Edit] = []
+    for message in messages:
+        done = offloading.offload(message, state, cycle)
+        if done is not None:
+            edits += [Rewrite(id=message.id, blocks=done.blocks), *done.stashes]
+            state = done.state
+    if not edits:
+        return UNCHANGED
+    return Decision(edits=tuple(edits), state=state, tier="offload", reason="results above the limit moved to the store")
+
+
+def _items(block: ToolResult, counter: int) -> list[Item]:
+    """What is stored of a result, in order; an item that stores nothing has no entry, so later ones move up."""
+    items: list[Item] = []
+    for at, item in enumerate(block.content):
+        key = f"{block.tool_use_id}_{at}"
+        described = _described(item)
+        if described is None:
+            continue
+        content, description = described
+        if content:
+            counter += 1
+        items.append(Item(f"mem_{counter}_{key}" if content else "", description, content))
+    return items
+
+
+def _described(item: ResultItem) -> tuple[str, str] | None:
+    if isinstance(item, Text):
+        return (item.text, f"text, {len(item.text):,} chars") if item.text else None
+    if isinstance(item, Image):
+        kind = image_format(item)
+        return item.data, f"image/{kind}, {image_bytes(item):,} bytes"
+    if item.kind == "json":
+        text = indented(item.data)
+        return text, f"json, {len(text.encode()):,} bytes"
+    return None
+
+
+def _text_of(item: ResultItem) -> str | None:
+    """The preview text of an item; none for one that is not text."""
+    if isinstance(item, Text):
+        return item.text
+    return indented(item.data) if isinstance(item, Opaque) and item.kind == "json" else None
+
+
+def _placeholder(item: ResultItem, ref: str) -> ResultItem:
+    if not isinstance(item, Image):
+        return item
+    return Text(text=f"[image: {image_format(item)}, {image_bytes(item)} bytes{f' | ref: {ref}' if ref else ''}]")
+
+
+def image_format(image: Image) -> str:
+    """The format of an image as its type names it: ``png`` for ``image/png``."""
+    return image.media_type.removeprefix("image/") or "unknown"
+
+
+def image_bytes(image: Image) -> int:
+    """Size of an image's data in bytes, from its base64 text."""
+    return len(image.data.rstrip("=")) * 3 // 4
+
+
+def indented(data: str) -> str:
+    """JSON text with an indent of two, as the package stores it; text that is not JSON stays."""
+    try:
+        return json.dumps(json.loads(data), indent=2)
+    except ValueError:
+        return data

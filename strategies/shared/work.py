@@ -1,0 +1,94 @@
+"""One decision in the making: the working copies that a modelled manager changes before edits are read off them.
+
+The modelled systems change a list in place, in several steps, and may fail half-way with their counters already moved.
+``Work`` is that list and that state; ``decision`` compares it with the view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from ullage.strategies.shared.edits import edits_between
+from ullage.strategies.shared.turns import Turns
+from ullage.strategy import Summary, SummaryRequest, View
+from ullage.types import Block, Decision, Edit, Inject, Message, Stash
+
+OWN = "own"
+"""Key of the part of a state that the modelled system keeps elsewhere (flags on messages, objects in memory)."""
+
+
+class Work:
+    """Working copies of one view: ``messages`` with pins from the state applied, ``state``, and what was decided so far."""
+
+    def __init__(self, view: View, initial: dict[str, Any], *, merge: bool = True) -> None:
+        self.view = view
+        self.turns = Turns.of(view.context) if merge else Turns(tuple(view.context))
+        self.state: dict[str, Any] = {**initial, **(view.state or {})}
+        self.own: dict[str, Any] = dict(self.state.get(OWN) or {})
+        self.before = self.turns.messages
+        self.messages: list[Message] = [self._with_pin(message) for message in self.before]
+        self.sources: dict[str, tuple[str, ...]] = {}
+        self.stashed: list[Stash] = []
+        self.injected: list[Block] = []
+        self.tiers: list[str] = []
+        self.reasons: list[str] = []
+        self.estimate: int | None = None
+
+    def _with_pin(self, message: Message) -> Message:
+        pinned = message.id in self.own.get("pinned", ()) or (message.pinned and message.id not in self.own.get("unpinned", ()))
+        return message if pinned == message.pinned else msgspec.structs.replace(message, pinned=pinned)
+
+    def acted(self, tier: str, reason: str) -> None:
+        """Note a step that changed something."""
+        self.tiers.append(tier)
+        self.reasons.append(reason)
+
+    def fresh_id(self, base: str) -> str:
+        """An id that no message of the context, or of this work, has."""
+        taken = {message.id for message in self.messages}
+        name, n = base, 1
+        while name in taken or self.view.context.position(name) is not None:
+            n += 1
+            name = f"{base}.{n}"
+        return name
+
+    def summarize(self, request: SummaryRequest) -> Summary:
+        """Ask the summariser port."""
+        return self.view.summarize(request)
+
+    def stash(self, ref: str, content: str) -> None:
+        """Put content into the store."""
+        self.stashed.append(Stash(ref=ref, content=content))
+
+    def sources_of(self, messages: list[Message]) -> tuple[str, ...]:
+        """Ids that these messages stand for, through earlier insertions of the same work."""
+        return tuple(dict.fromkeys(i for m in messages for i in self.sources.get(m.id, (m.id,))))
+
+    def decision(self) -> Decision:
+        """The decision that leads from the view to this work."""
+        edits: tuple[Edit, ...] = self.turns.spread(edits_between(self.before, self.messages, self.sources))
+        edits += tuple(self.stashed)
+        if self.injected:
+            edits += (Inject(blocks=tuple(self.injected)),)
+        return Decision(
+            edits=edits,
+            state=self.final_state(),
+            tier="+".join(dict.fromkeys(self.tiers)),
+            reason="; ".join(self.reasons),
+            estimate=self.estimate,
+        )
+
+    def final_state(self) -> dict[str, Any]:
+        """The state after this work, with pins that no flag in the context carries."""
+        flags = {message.id: message.pinned for message in self.before}
+        pinned = [m.id for m in self.messages if m.pinned and not flags.get(m.id)]
+        unpinned = [m.id for m in self.messages if not m.pinned and flags.get(m.id)]
+        own = {key: value for key, value in self.own.items() if key not in ("pinned", "unpinned")}
+        own |= {key: ids for key, ids in (("pinned", pinned), ("unpinned", unpinned)) if ids}
+        return {**self.state, OWN: own}
+
+
+Step = Callable[[Work], None]
