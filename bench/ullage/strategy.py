@@ -135,6 +135,10 @@ class Strategy:
         """Propose edits and a new state; an empty decision changes nothing."""
         raise NotImplementedError
 
+    def offered_tools(self) -> tuple[ToolSpec, ...]:
+        """Tools that the strategy adds to every request, for example to fetch stashed content: their definitions are billed."""
+        return ()
+
 
 UNCHANGED = Decision()
 """The decision that changes neither context nor state."""
