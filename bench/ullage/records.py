@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from ullage.calibration import Calibration
 from ullage.errors import UserError
+from ullage.pricing import Money
 from ullage.types import SCHEMA, Answer, Compaction, Exam, Fault, Probe, Row, Usage, Violation
 
 EVIDENCE_CHARACTERS = 300
@@ -93,21 +94,21 @@ class Loss(Struct, frozen=True, kw_only=True, omit_defaults=True):
     message: str = ""
 
 
-class Bill(Struct, frozen=True, kw_only=True):
-    """Dollars by what was paid for. ``summariser`` is apart from the agent's own five lines; all sum to ``total``."""
+class Bill(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a trace cost, in pico-dollars: the agent's own calls by kind of token, and the summariser's apart.
+
+    ``notes`` are the rules that stood in for gaps in the price sheet.
+    """
 
     label: Label = "MODELLED"
-    uncached: float = 0.0
-    cache_read: float = 0.0
-    cache_write_5m: float = 0.0
-    cache_write_1h: float = 0.0
-    output: float = 0.0
-    summariser: float = 0.0
+    agent: Money = Money()
+    summariser: Money = Money()
+    notes: tuple[str, ...] = ()
 
     @property
-    def total(self) -> float:
-        """Dollars of the whole trace, the summariser included."""
-        return self.uncached + self.cache_read + self.cache_write_5m + self.cache_write_1h + self.output + self.summariser
+    def total(self) -> int:
+        """Pico-dollars of the whole trace, the summariser included."""
+        return self.agent.total + self.summariser.total
 
 
 class Skipped(Struct, frozen=True, kw_only=True):
