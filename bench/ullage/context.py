@@ -201,6 +201,10 @@ class Context(Sequence[Message]):
         at = bisect_left(sums, tokens + 1, 0, self._length + 1) - 1
         return max(at, 0)
 
+    def fits_positions(self, positions: int) -> int:
+        """The largest number of leading messages that take at most ``positions`` cache positions."""
+        return bisect_left(self._live().positions, positions + 1, 0, self._length + 1) - 1
+
     @property
     def result_positions(self) -> Sequence[int]:
         """Positions of messages that hold a tool result, ascending. Cheap at the end of a log, else a copy."""

@@ -25,8 +25,6 @@ class EveryFifteen(MarksPolicy):
         length = max(lengths)
         while length > 0 and len(lengths) < MAX_MARKS:
             target = (context.cache_positions(length) - 1) // self.spacing * self.spacing
-            while length > 0 and context.cache_positions(length) > target:
-                length -= 1
-            length = last_markable(context, length)
+            length = last_markable(context, context.fits_positions(target))
             lengths.add(length)
         return tuple(Mark(length, ttl) for length in sorted(lengths))
