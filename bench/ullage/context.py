@@ -26,45 +26,17 @@ from ullage.types import (
     Rewrite,
     Stash,
     ToolResult,
-    ToolUse,
 )
 
 MessageCounter = Callable[[Message], int]
 """True tokens of one message; called once for each content."""
 
 
-class Shape(NamedTuple):
-    """How many cache positions a message takes, and the kinds of its first and last block.
-
-    A run of tool calls, and a run of tool results, counts as one position, also across neighbouring messages.
-    """
-
-    positions: int
-    first: str
-    last: str
-
-
-def kind_of(block: Block) -> str:
-    """The kind that decides whether neighbouring blocks share one cache position."""
-    if isinstance(block, ToolUse):
-        return "use"
-    return "result" if isinstance(block, ToolResult) else ""
-
-
-def shape_of(message: Message) -> Shape:
-    """Compute the ``Shape`` of a message."""
-    kinds = [kind_of(block) for block in message.blocks]
-    if not kinds:
-        return Shape(0, "", "")
-    runs = sum(1 for i, kind in enumerate(kinds) if not (kind and i and kinds[i - 1] == kind))
-    return Shape(runs, kinds[0], kinds[-1])
-
-
 class _Log:
     """The arrays behind all views of one history, kept in step message by message."""
 
     __slots__ = (
-        "counter", "cuts", "epoch", "index", "last_kind", "messages", "original_keys", "positions", "prefix", "results", "shapes",
+        "counter", "cuts", "epoch", "index", "last_kind", "messages", "original_keys", "positions", "prefix", "results",
         "sources", "stubs", "tokens",
     )
 
@@ -79,7 +51,6 @@ class _Log:
         self.results: list[int] = []
         self.stubs: list[int] = []
         self.sources: dict[str, tuple[str, ...]] = {}
-        self.shapes: dict[int, Shape] = {}
         self.original_keys: dict[str, int] = {}
         self.epoch = 0
         self.cuts: list[tuple[int, int]] = []
@@ -89,9 +60,7 @@ class _Log:
         if message.id in self.index:
             raise EditError(f"message id {message.id!r} is already in the context")
         key = message.key
-        shape = self.shapes.get(key)
-        if shape is None:
-            shape = self.shapes[key] = shape_of(message)
+        shape = message.shape
         at = len(self.messages)
         self.messages.append(message)
         self.tokens.append(self.tokens[-1] + self.counter(message))
@@ -101,7 +70,7 @@ class _Log:
         self.positions.append(self.positions[-1] + shape.positions - joins)
         self.last_kind.append(shape.last if shape.positions else self.last_kind[-1])
         self.index[message.id] = at
-        if shape.last == "result" or shape.first == "result" or message.tool_result_ids:
+        if message.tool_result_ids:
             self.results.append(at)
             if message.stub:
                 self.stubs.append(at)
@@ -154,6 +123,14 @@ class Context(Sequence[Message]):
 
     def __len__(self) -> int:
         return self._length
+
+    def upto(self, length: int) -> Context:
+        """The first ``length`` messages, as a view of the same log."""
+        if not 0 <= length <= self._length:
+            raise IndexError(f"{length} messages of a context of {self._length}")
+        view = Context(self._log, length)
+        view._epoch = self._epoch  # noqa: SLF001 - the same class: the new view is as old as this one
+        return view
 
     @overload
     def __getitem__(self, index: int) -> Message: ...

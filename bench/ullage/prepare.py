@@ -9,7 +9,7 @@ from ullage.cache import CachePolicy, CacheRules
 from ullage.calibration import Calibration
 from ullage.context import Context
 from ullage.options import RunOptions
-from ullage.replay import DEFAULT_RESERVE, unrecorded_message
+from ullage.replay import DEFAULT_RESERVE
 from ullage.tokens import Counter
 from ullage.types import ProbeBank, Trace
 
@@ -45,12 +45,6 @@ class Prepared:
     def history(self, call: int) -> int:
         """How many messages of the transcript stand before a call."""
         return self.trace.calls[call].upto + self.offset
-
-
-def transcript_of(trace: Trace, counter: Counter, unrecorded: int) -> Context:
-    """The uncompacted history up to the end of the last call's prompt and reply."""
-    start = [unrecorded_message(unrecorded)] if unrecorded else []
-    return Context.of([*start, *trace.messages], counter)
 
 
 def checkpoint_calls(trace: Trace, transcript: Context, offset: int, shares: Sequence[float]) -> tuple[tuple[float, int], ...]:

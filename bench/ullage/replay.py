@@ -77,7 +77,8 @@ class Setup:
     """One replay: a trace, the strategies of a composition in order, and the world they run in.
 
     ``overhead`` is what each request carries beside the history, ``unrecorded`` the size of the history that the file
-    does not hold; both in true tokens, like ``window`` and ``reserve``.
+    does not hold; both in true tokens, like ``window`` and ``reserve``. ``transcript`` is the uncompacted history, the
+    unrecorded message first; given once, it serves every replay of the trace.
     """
 
     trace: Trace
@@ -89,6 +90,7 @@ class Setup:
     unrecorded: int = 0
     cache: CacheSession
     ports: Ports
+    transcript: Context | None = None
     forced: Forced | None = None
 
 
@@ -106,6 +108,12 @@ def replay(setup: Setup) -> Iterator[Step]:
         loop.reply()
 
 
+def transcript_of(trace: Trace, counter: Counter, unrecorded: int = 0) -> Context:
+    """The uncompacted history of a trace, in true tokens."""
+    start = (unrecorded_message(unrecorded),) if unrecorded else ()
+    return Context.of((*start, *trace.messages), counter)
+
+
 def unrecorded_message(tokens: int) -> Message:
     """The leading opaque message that stands for history which the first prompt held and the file does not."""
     return Message(id="unrecorded", role="user", blocks=(Opaque(kind="unrecorded", tokens=tokens),))
@@ -118,6 +126,7 @@ class _Loop:
     setup: Setup
     context: Context = field(init=False)
     transcript: Context = field(init=False)
+    offset: int = field(init=False)
     states: list[Any] = field(init=False)
     index: int = 0
     call: Call = field(init=False)
@@ -141,7 +150,9 @@ class _Loop:
     def __post_init__(self) -> None:
         start = (unrecorded_message(self.setup.unrecorded),) if self.setup.unrecorded else ()
         self.context = Context.of(start, self.setup.counter)
-        self.transcript = Context.of(start, self.setup.counter)
+        whole = self.setup.transcript
+        self.transcript = whole if whole is not None else transcript_of(self.setup.trace, self.setup.counter, self.setup.unrecorded)
+        self.offset = len(start)
         self.states = [None] * len(self.setup.strategies)
         self.watch = BreakWatch(window=self.setup.window)
         stages = tuple(enumerate(self.setup.strategies))
@@ -159,10 +170,9 @@ class _Loop:
         for position in range(self.taken, self.call.upto):
             message = messages[position]
             self.context = self.context.append(message)
-            self.transcript = self.transcript.append(message)
+            self.taken = position + 1
             if asks and self.setup.forced is None:
                 self.decide(Moment.ARRIVAL)
-        self.taken = max(self.taken, self.call.upto)
 
     def decide(self, moment: Moment) -> bool:
         """Ask every strategy that declares this moment, in order; tell whether the context changed."""
@@ -218,7 +228,6 @@ class _Loop:
             return
         message = self.setup.trace.messages[position]
         self.context = self.context.append(message)
-        self.transcript = self.transcript.append(message)
         self.taken, self.replied = position + 1, message.id
         self.decide(Moment.AFTER_CALL)
         if not message.tool_use_ids:
@@ -330,7 +339,7 @@ class _Loop:
         return View(
             moment=moment,
             context=self.context,
-            transcript=self.transcript,
+            transcript=self.transcript.upto(self.taken + self.offset),
             window=self.setup.forced.budget if self.setup.forced is not None and forced else self.setup.window,
             reserve=0 if forced else self.setup.reserve,
             system=self.setup.trace.system,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import hashlib
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -91,6 +91,23 @@ class ToolResult(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="too
 Block = Text | Thinking | ToolUse | ToolResult | Image | Opaque
 
 
+class Shape(NamedTuple):
+    """How many cache positions a message takes, and the kinds of its first and last block.
+
+    A run of tool calls, and a run of tool results, counts as one position (Claude's caching rules).
+    """
+
+    positions: int
+    first: str
+    last: str
+
+
+def _kind(block: Block) -> str:
+    if isinstance(block, ToolUse):
+        return "use"
+    return "result" if isinstance(block, ToolResult) else ""
+
+
 class Message(Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True):
     """One turn of the history. ``id`` is unique in its trace and is the unit of provenance.
 
@@ -130,6 +147,15 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True):
     def tool_result_ids(self) -> tuple[str, ...]:
         """Ids of the tool calls that this message answers, in order."""
         return tuple(b.tool_use_id for b in self.blocks if isinstance(b, ToolResult))
+
+    @cached_property
+    def shape(self) -> Shape:
+        """Cache positions of the blocks."""
+        kinds = [_kind(block) for block in self.blocks]
+        if not kinds:
+            return Shape(0, "", "")
+        runs = sum(1 for i, kind in enumerate(kinds) if not (kind and i and kinds[i - 1] == kind))
+        return Shape(runs, kinds[0], kinds[-1])
 
     @cached_property
     def text(self) -> str:
