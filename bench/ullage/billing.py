@@ -16,7 +16,8 @@ def bill_replay(
 ) -> Bill | Unpriced:
     """The modelled bill; ``model`` prices every call, unless it is empty: then each row's own model does.
 
-    Summaries are priced as ``summarizer_model``, else as ``model``, else as the model of the call that they came before.
+    Summaries are priced as ``summarizer_model``, else as ``model``, else as the model of the call that they came before
+    (the last call's where that one could not be made).
     """
     rows = tuple(rows)
     agent = bill_calls(((row.usage, model or row.model) for row in rows), sheet)
@@ -27,7 +28,7 @@ def bill_replay(
     for event in compactions:
         if event.summarizer_calls == 0:
             continue
-        prices = sheet.prices(summarizer_model or model or models.get(event.call, ""))
+        prices = sheet.prices(summarizer_model or model or models.get(event.call) or next(reversed(models.values()), ""))
         if isinstance(prices, Unpriced):
             return prices
         total = total.plus(_price_summaries(event.summarizer, event.summarizer_calls, prices))
