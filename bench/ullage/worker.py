@@ -1,0 +1,290 @@
+"""The work of one process: one trace through every strategy of a run, into records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ullage import registry
+from ullage.auditing import Auditor
+from ullage.billing import bill_calls, bill_replay
+from ullage.bounds import BOUNDS, NO_BILL, load_bound
+from ullage.calibration import calibrate
+from ullage.checking import Checkers
+from ullage.deciders import policy_decider
+from ullage.examining import Examiner, Paper
+from ullage.exams import Proctor, Sitting
+from ullage.options import RunOptions
+from ullage.prepare import Prepared, checkpoint_calls, choose_model, choose_reserve, choose_window
+from ullage.pricing import ModelPrices, PriceSheet, Unpriced, policy_for
+from ullage.records import Bill, Inputs, RunRecord, Skipped, TraceNote
+from ullage.replay import Forced, Ports, Setup, replay, transcript_of
+from ullage.specs import parse
+from ullage.store import MemoryBackend, Session
+from ullage.strategy import Strategy, View
+from ullage.tokens import Counter, tiktoken_counter
+from ullage.traces import bank_for
+from ullage.types import SCHEMA, Compaction, Decision, Exam, Fault, ProbeBank, Row, Trace, Usage, Violation, digest_of
+
+
+class Timing(Struct, frozen=True, kw_only=True):
+    """Wall time of one strategy on one trace, in nanoseconds: all of its replay, and its own decisions alone."""
+
+    spec: str
+    trace: str
+    replay_ns: int
+    decide_ns: int
+    decisions: int
+    examine_ns: int
+
+
+class Finished(Struct, frozen=True, kw_only=True):
+    """A record with its timing."""
+
+    record: RunRecord
+    timing: Timing
+
+
+@dataclass(slots=True)
+class Stopwatch:
+    """Times a strategy's decisions as they are made."""
+
+    total_ns: int = 0
+    decisions: int = 0
+
+    def decide(self, strategy: Strategy, view: View) -> Decision:
+        """Ask the strategy, timed."""
+        start = time.perf_counter_ns()
+        try:
+            return strategy.decide(view)
+        finally:
+            self.total_ns += time.perf_counter_ns() - start
+            self.decisions += 1
+
+
+@dataclass(slots=True)
+class Watched:
+    """What one replay left behind."""
+
+    rows: list[Row] = field(default_factory=list)
+    compactions: list[Compaction] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    died_at: int | None = None
+    died: str = ""
+
+
+def prepare(trace: Trace, options: RunOptions, sheet: PriceSheet, bank: ProbeBank | None = None) -> Prepared:
+    """Count, calibrate and size a trace, and find its window, model, cache policy, checkpoints and probe bank."""
+    raw = Counter(count_text=tiktoken_counter(options.encoding))
+    calibration = calibrate(trace, raw)
+    counter = raw.scaled_by(calibration.factor)
+    transcript = transcript_of(trace, counter, calibration.unrecorded)
+    model, model_source = choose_model(trace, options)
+    prices = sheet.prices(model)
+    limit = prices.input_limit if isinstance(prices, ModelPrices) else None
+    window, window_source = choose_window(trace, options, limit)
+    policy_spec = registry.canonical("caches", options.cache or policy_for(model, trace.meta.format, sheet))
+    models = tuple(dict.fromkeys([model, *(call.model for call in trace.calls if call.model)]))
+    return Prepared(
+        trace=trace,
+        counter=counter,
+        calibration=calibration,
+        transcript=transcript,
+        bank=bank if bank is not None else bank_for(trace),
+        window=window,
+        window_source=window_source,
+        reserve=choose_reserve(trace, window),
+        model=model,
+        model_source=model_source,
+        policy=registry.load("caches", policy_spec),
+        policy_spec=policy_spec,
+        rules=sheet.rules(models),
+        checkpoints=checkpoint_calls(trace, transcript, 1 if calibration.unrecorded else 0, options.checkpoints),
+    )
+
+
+def run_trace(trace: Trace, options: RunOptions, specs: Sequence[str], bank: ProbeBank | None = None) -> Iterator[Finished]:
+    """Replay and examine one trace under each spec, in order."""
+    sheet = PriceSheet.load(Path(options.prices) if options.prices else None)
+    prepared = prepare(trace, options, sheet, bank)
+    examiner = Examiner(prepared=prepared, reader=registry.load("readers", options.reader), options=options)
+    for text in specs:
+        yield _run_spec(prepared, examiner, text, options, sheet)
+
+
+def _run_spec(prepared: Prepared, examiner: Examiner, text: str, options: RunOptions, sheet: PriceSheet) -> Finished:
+    if parse(text)[0].name in BOUNDS:
+        return _run_bound(prepared, examiner, text, options, sheet)
+    watch = Stopwatch()
+    start = time.perf_counter_ns()
+    proctor = Proctor(checkpoints=prepared.checkpoints, window=prepared.window)
+    seen = _replay(prepared, registry.load_strategies(text), options, proctor, watch)
+    replayed = time.perf_counter_ns()
+    sittings, unexamined = proctor.sittings()
+    paper = examiner.examine(sittings, seen.compactions)
+    examined = time.perf_counter_ns()
+    bill = bill_replay(seen.rows, seen.compactions, sheet, options.model, summarizer_model="")
+    record = RunRecord(
+        **_common(prepared, examiner, text, options, sheet, paper),
+        rows=tuple(seen.rows),
+        compactions=tuple(seen.compactions),
+        summarizer=sum((event.summarizer for event in seen.compactions), Usage()),
+        summarizer_calls=sum(event.summarizer_calls for event in seen.compactions),
+        bill=bill if isinstance(bill, Bill) else None,
+        unpriced=bill.reason if isinstance(bill, Unpriced) else "",
+        unexamined=unexamined,
+        violations=tuple(seen.violations),
+        faults=tuple(seen.faults),
+        died_at=seen.died_at,
+        died=seen.died,
+    )
+    timing = Timing(
+        spec=text,
+        trace=prepared.trace.id,
+        replay_ns=replayed - start,
+        decide_ns=watch.total_ns,
+        decisions=watch.decisions,
+        examine_ns=examined - replayed,
+    )
+    return Finished(record=record, timing=timing)
+
+
+def _replay(
+    prepared: Prepared, strategies: tuple[Strategy, ...], options: RunOptions, proctor: Proctor, watch: Stopwatch
+) -> Watched:
+    """Walk the trace once, feeding every step to the checks and the proctor."""
+    seen = Watched()
+    auditor = Auditor(calls=len(prepared.trace.calls), seed=options.seed, samples=options.audits, decide=watch.decide)
+    checkers = _checkers(prepared, strategies)
+    for step in replay(_setup(prepared, strategies, options, auditor.ask)):
+        proctor.watch(step)
+        seen.violations.extend(checkers.check(step))
+        seen.compactions.extend(step.compactions)
+        seen.faults.extend(step.faults)
+        if step.row is not None:
+            seen.rows.append(step.row)
+        if step.died:
+            seen.died_at, seen.died = step.index, step.died
+    seen.violations.extend(auditor.violations)
+    return seen
+
+
+def _checkers(prepared: Prepared, strategies: Sequence[Strategy]) -> Checkers:
+    invariants = [registry.load("invariants", name) for name in registry.names("invariants")]
+    promises = tuple(dict.fromkeys(promise for strategy in strategies for promise in strategy.promises))
+    return Checkers(invariants, prepared.trace, promises=promises, provider="anthropic")
+
+
+def _setup(prepared: Prepared, strategies: tuple[Strategy, ...], options: RunOptions, ask: Any) -> Setup:
+    trace, counter = prepared.trace, prepared.counter
+    offered = [tool for strategy in strategies for tool in strategy.offered_tools()]
+    extra = sum(counter.text(f"{tool.name}\n{tool.description}\n{tool.schema}") for tool in offered)
+    ports = Ports(
+        summarize=registry.load("summarizers", options.summarizer),
+        decide=policy_decider,
+        store=Session(backend=MemoryBackend(), tenant="run", session=trace.id),
+        ask=ask,
+    )
+    forced = None
+    if options.mode == "forced" and options.budget is not None:
+        forced = Forced(budget=options.budget, calls=frozenset(call for _, call in prepared.checkpoints))
+    return Setup(
+        trace=trace,
+        strategies=strategies,
+        counter=counter,
+        window=prepared.window,
+        reserve=prepared.reserve,
+        overhead=prepared.calibration.overhead + extra,
+        unrecorded=prepared.calibration.unrecorded,
+        cache=prepared.policy.open(prepared.rules),
+        ports=ports,
+        transcript=prepared.transcript,
+        forced=forced,
+    )
+
+
+def _run_bound(prepared: Prepared, examiner: Examiner, text: str, options: RunOptions, sheet: PriceSheet) -> Finished:
+    """Examine a bound at the checkpoints: it has no calls and no bill."""
+    bound, canonical = load_bound(parse(text)[0])
+    budget = bound.budget_for(prepared.window if options.budget is None else options.budget)
+    start = time.perf_counter_ns()
+    sittings = []
+    for share, call in prepared.checkpoints:
+        past = prepared.transcript.upto(prepared.history(call))
+        kept = bound.keep(past, examiner.eligible(call), prepared.counter, budget)
+        exam = Exam(call=call, kind="checkpoint", share=share, tokens=sum(map(prepared.counter, kept)))
+        sittings.append(Sitting(exam=exam, messages=kept))
+    paper = examiner.examine(sittings, ())
+    record = RunRecord(**_common(prepared, examiner, canonical, options, sheet, paper), kind="bound", unpriced=NO_BILL)
+    spent = time.perf_counter_ns() - start
+    timing = Timing(spec=canonical, trace=prepared.trace.id, replay_ns=0, decide_ns=0, decisions=0, examine_ns=spent)
+    return Finished(record=record, timing=timing)
+
+
+def _common(
+    prepared: Prepared, examiner: Examiner, text: str, options: RunOptions, sheet: PriceSheet, paper: Paper
+) -> dict[str, Any]:
+    """The fields that strategies and bounds share."""
+    trace = prepared.trace
+    observed = bill_calls(((c.usage, c.model) for c in trace.calls if c.usage is not None), sheet, label="OBSERVED")
+    recorded = [call.usage for call in trace.calls if call.usage is not None]
+    return {
+        "schema": SCHEMA,
+        "spec": text,
+        "trace": TraceNote(
+            id=trace.id,
+            format=trace.meta.format,
+            model=prepared.model,
+            calls=len(trace.calls),
+            messages=len(trace.messages),
+            tokens=prepared.transcript.tokens(),
+            licence=trace.meta.licence,
+            split=trace.meta.split,
+            starts_midway=trace.starts_midway,
+        ),
+        "inputs": Inputs(
+            trace=trace.digest,
+            bank=prepared.bank.digest,
+            code=code_digest(text),
+            policy=prepared.policy_spec,
+            counter=options.encoding,
+            prices=sheet.dated,
+            reader=options.reader,
+            summarizer=options.summarizer,
+            options=msgspec.structs.replace(options, strategies=()).digest,
+            seeds=(options.seed,),
+        ),
+        "mode": options.mode,
+        "budget": options.budget,
+        "window": prepared.window,
+        "window_source": prepared.window_source,
+        "reserve": prepared.reserve,
+        "model": prepared.model,
+        "model_source": prepared.model_source,
+        "checkpoints": options.checkpoints,
+        "calibration": prepared.calibration,
+        "recorded_usage": sum(recorded, Usage()) if recorded else None,
+        "recorded_bill": observed if recorded and isinstance(observed, Bill) else None,
+        "notes": prepared.notes,
+    } | paper.fields()
+
+
+def code_digest(text: str) -> str:
+    """Digest over the source files behind a spec: the strategies' own and everything that strategies share."""
+    files: list[Path] = []
+    for spec in parse(text):
+        if spec.name in BOUNDS:
+            continue
+        path = registry.source_of("strategies", spec.name)
+        files += [path, *sorted((path.parent / "shared").rglob("*.py"))]
+    return digest_of([(path.name, path.read_text(encoding="utf-8")) for path in dict.fromkeys(files)])
+
+
+__all__ = ["Finished", "Skipped", "Timing", "prepare", "run_trace"]
