@@ -55,7 +55,7 @@ class MarksPolicy(CachePolicy):
     when the response begins. The lifetime runs from the start of the request that wrote or last read the entry.
     """
 
-    declares: ClassVar[tuple[str, ...]] = ("provider", "sources", "unsure", "lookback", "collapses_runs")
+    declares: ClassVar[tuple[str, ...]] = ("provider", "sources", "unsure", "lookback")
     provider: ClassVar[str] = "anthropic"
     sources: ClassVar[tuple[str, ...]] = ("Claude platform docs, 'Prompt caching', read 2026-11",)
     unsure: ClassVar[tuple[str, ...]] = (
@@ -63,7 +63,6 @@ class MarksPolicy(CachePolicy):
         "where the client splits its system prompt: the overhead is one segment here",
     )
     lookback: ClassVar[int] = LOOKBACK
-    collapses_runs: ClassVar[bool] = True
 
     ttl: Literal["", "5m", "1h"] = ""
     visible_after_ms: int = 0
@@ -71,6 +70,10 @@ class MarksPolicy(CachePolicy):
     def marks(self, context: Context, ttl: Ttl) -> tuple[Mark, ...]:
         """Where a request with this history carries marks, in ascending order."""
         raise NotImplementedError
+
+    def life_ms(self, ttl: Ttl) -> int:
+        """How long an entry lives after its last use, in milliseconds."""
+        return TTL_MS[ttl]
 
     def open(self, rules: CacheRules) -> MarksSession:
         """Start an empty cache."""
@@ -121,7 +124,7 @@ class MarksSession:
         now = self._clock.advance(prompt.at)
         self._select(prompt)
         length = prompt.context.fits(tokens - prompt.overhead) if tokens >= prompt.overhead else None
-        ttl = TTL_MS[self._policy.ttl or prompt.ttl]
+        ttl = self._policy.life_ms(self._policy.ttl or prompt.ttl)
         if length is not None:
             self._entries[prompt.context.prefix_hash(length)] = _Entry(now, ttl, now)
         self._primed = _Primed((prompt.model, prompt.overhead), now + ttl, length, tokens)
@@ -136,9 +139,8 @@ class MarksSession:
     def _find(self, prompt: Prompt, marks: tuple[Mark, ...], now: int) -> int:
         """Tokens of the longest live prefix that the marks reach (0: none); its entry is refreshed."""
         primed, self._primed = self._primed, None
-        look_back = self._look_back if self._policy.collapses_runs else self._look_back_by_block
         for mark in reversed(marks):
-            length = look_back(prompt.context, mark.length, now)
+            length = self._look_back(prompt.context, mark.length, now)
             if length is not None:
                 return prompt.overhead + prompt.context.tokens(0, length)
         if primed is None or primed.key != self._key or primed.expires < now:
@@ -158,16 +160,6 @@ class MarksSession:
             length -= 1
         return None
 
-    def _look_back_by_block(self, context: Context, start: int, now: int) -> int | None:
-        """As ``_look_back`` where every block is a position of its own."""
-        left, length = self._policy.lookback, start
-        while length >= 0 and left > 0:
-            if self._live(context.prefix_hash(length), now):
-                return length
-            length -= 1
-            left -= len(context[length].blocks) if length >= 0 else 0
-        return None
-
     def _live(self, key: int, now: int) -> bool:
         """Tell whether an entry can be read now, and refresh it if so."""
         entry = self._entries.get(key)
@@ -181,9 +173,30 @@ class MarksSession:
         key = context.prefix_hash(mark.length)
         old = self._entries.get(key)
         if old is None or old.expires < now:
-            self._entries[key] = _Entry(now, TTL_MS[mark.ttl], now + self._policy.visible_after_ms)
+            self._entries[key] = _Entry(now, self._policy.life_ms(mark.ttl), now + self._policy.visible_after_ms)
         else:
             old.expires = now + old.ttl
+
+
+class BlockSession(MarksSession):
+    """As ``MarksSession`` where every block is a position of its own."""
+
+    __slots__ = ()
+
+    def _look_back(self, context: Context, start: int, now: int) -> int | None:
+        left, length = self._policy.lookback, start
+        while length >= 0 and left > 0:
+            if self._live(context.prefix_hash(length), now):
+                return length
+            length -= 1
+            left -= len(context[length].blocks) if length >= 0 else 0
+        return None
+
+
+def system_and_last(context: Context, ttl: Ttl, system_ttl: Ttl | None = None) -> tuple[Mark, ...]:
+    """Marks at the end of the overhead and on the last message that can carry one."""
+    system, last = Mark(0, system_ttl or ttl), last_markable(context)
+    return checked((system, Mark(last, ttl))) if last else (system,)
 
 
 def last_markable(context: Context, upto: int | None = None) -> int:

@@ -13,6 +13,20 @@ from ullage.cache import Clock, Prompt
 from ullage.context import Context
 
 
+def shared_length(keys: list[int], context: Context) -> int:
+    """How many leading messages a list of prefix keys and ``context`` have in common (-1: the list is empty)."""
+    low, high = -1, min(len(keys) - 1, len(context))
+    if high >= 0 and keys[high] == context.prefix_hash(high):
+        return high
+    while low < high:
+        middle = (low + high + 1) // 2
+        if keys[middle] == context.prefix_hash(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 @dataclass(slots=True)
 class Chain:
     """The prefixes of one model's requests: keys of the last one by length, and branches left behind.
@@ -24,19 +38,6 @@ class Chain:
     used: int = 0
     runs: list[tuple[int, int]] = field(default_factory=list)
     branches: dict[int, tuple[int, int]] = field(default_factory=dict)
-
-    def shared(self, context: Context) -> int:
-        """How many leading messages the chain and ``context`` have in common (-1: nothing was ever sent)."""
-        low, high = -1, min(len(self.keys) - 1, len(context))
-        if high >= 0 and self.keys[high] == context.prefix_hash(high):
-            return high
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.keys[middle] == context.prefix_hash(middle):
-                low = middle
-            else:
-                high = middle - 1
-        return low
 
     def alive(self, shared: int, now: int) -> int:
         """The longest part of the shared prefix that was not forgotten since its last use (-1: none)."""
@@ -52,7 +53,7 @@ class Chain:
         if not self.branches:
             return -1
         for length in range(len(context), shared, -1):
-            if self.branches.get(context.prefix_hash(length), (0, 0))[0] >= now:
+            if self.branches.get(context.prefix_hash(length), (-1, 0))[0] >= now:
                 return length
         return -1
 
@@ -83,27 +84,42 @@ class Chain:
 
 
 class Chains:
-    """The chains of one conversation, one for each model and overhead."""
+    """The chains of one conversation, one for each model and overhead.
 
-    __slots__ = ("_chains", "_clock")
+    With ``replies`` what the model generates is cached as well, so that a prompt which goes on from an earlier one
+    also finds the reply to it.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_chains", "_clock", "_replies")
+
+    def __init__(self, *, replies: bool = False) -> None:
         self._chains: dict[tuple[str, int], Chain] = {}
         self._clock = Clock()
+        self._replies = replies
 
-    def read(self, prompt: Prompt, ttl: int) -> int:
-        """Tokens of the longest live prefix of this request, which then becomes the newest; ``ttl`` in milliseconds."""
+    def longest(self, prompt: Prompt, ttl: int) -> int:
+        """Length of the longest live prefix of this request (-1: none), which then becomes the newest.
+
+        ``ttl`` is how long its new part lives, in milliseconds.
+        """
         now = self._clock.advance(prompt.at)
         chain = self._chains.get((prompt.model, prompt.overhead))
         if chain is None:
             chain = self._chains[prompt.model, prompt.overhead] = Chain()
-        shared = chain.shared(prompt.context)
-        hit = max(chain.alive(shared, now), chain.branch(prompt.context, shared, now))
-        chain.extend(prompt.context, shared, hit, now, ttl)
-        return 0 if hit < 0 else prompt.overhead + prompt.context.tokens(0, hit)
+        context, shared = prompt.context, shared_length(chain.keys, prompt.context)
+        alive = chain.alive(shared, now)
+        hit = max(alive, chain.branch(context, shared, now))
+        goes_on = self._replies and hit == shared == len(chain.keys) - 1 and 0 <= shared < len(context)
+        chain.extend(context, shared, hit, now, ttl)
+        return hit + 1 if goes_on and context[shared].role == "assistant" else hit
 
     def prime(self, prompt: Prompt, length: int, ttl: int) -> None:
         """Start with the first ``length`` messages already sent."""
         now = self._clock.advance(prompt.at)
         keys = [prompt.context.prefix_hash(at) for at in range(length + 1)]
         self._chains[prompt.model, prompt.overhead] = Chain(keys=keys, used=now, runs=[(0, ttl)])
+
+
+def tokens_of(prompt: Prompt, length: int) -> int:
+    """Tokens of the first ``length`` messages with the overhead before them (-1: none)."""
+    return 0 if length < 0 else prompt.overhead + prompt.context.tokens(0, length)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ullage.cache import Ttl
-from ullage.caches._marks import Mark, MarksPolicy, checked, last_markable
+from ullage.caches._marks import Mark, MarksPolicy, system_and_last
 from ullage.context import Context
 
 
@@ -26,5 +26,4 @@ class ClaudeCode(MarksPolicy):
 
     def marks(self, context: Context, ttl: Ttl) -> tuple[Mark, ...]:
         """The end of the overhead and the last message that can carry a mark."""
-        system, last = Mark(0, self.system_ttl or ttl), last_markable(context)
-        return checked((system, Mark(last, ttl))) if last else (system,)
+        return system_and_last(context, ttl, self.system_ttl or None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ullage.cache import TTL_MS, CachePolicy, CacheRules, Prompt
-from ullage.caches._prefix import Chains
+from ullage.caches._prefix import Chains, tokens_of
 from ullage.types import Usage
 
 
@@ -34,7 +34,7 @@ class IdealSession:
     def step(self, prompt: Prompt) -> Usage:
         """Read the longest live prefix and write the rest; blocks for this request only are charged in full."""
         ttl = self._policy.ttl or prompt.ttl
-        read = self._chains.read(prompt, TTL_MS[ttl])
+        read = tokens_of(prompt, self._chains.longest(prompt, TTL_MS[ttl]))
         inside, self._inside = self._inside, 0
         read = read or inside
         written = prompt.tokens - prompt.injected - read
