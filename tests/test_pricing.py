@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ullage import registry
 from ullage.errors import UserError
 from ullage.pricing import PICO, ModelPrices, Money, PriceSheet, Rates, Unpriced, policy_for, price_columns, usd
 from ullage.types import Usage
@@ -224,6 +225,10 @@ def test_rules_hold_published_minima(sheet: PriceSheet) -> None:
         ("unheard-of", "", "auto"),
         ("gpt-5", "codex", "openai"),
         ("gpt-5.6", "codex", "openai_marks"),
+        ("gpt-5.5", "codex", "openai(interval=2048, minutes=1440)"),
+        ("azure/gpt-5.6", "", "azure(marks=True)"),
+        ("azure/gpt-5", "", "azure"),
+        ("amazon.nova-pro-v1:0", "", "bedrock_nova"),
         ("deepseek-chat", "", "deepseek"),
         ("gemini-2.5-pro", "", "gemini_implicit"),
         ("us.anthropic.claude-opus-4-5-20251101-v1:0", "", "bedrock"),
@@ -232,6 +237,7 @@ def test_rules_hold_published_minima(sheet: PriceSheet) -> None:
 def test_default_policies(sheet: PriceSheet, model: str, form: str, policy: str) -> None:
     """A Claude Code trace has its client's marks, every other one the rules of its model's provider."""
     assert policy_for(sheet.prices(model), form) == policy
+    assert registry.load("caches", policy)
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 600_000)] * 5), min_size=1, max_size=20), st.sampled_from(MODELS))

@@ -365,6 +365,7 @@ _POLICIES = {
     "dashscope": "qwen_implicit",
     "moonshot": "moonshot",
     "zai": "glm",
+    "minimax": "minimax",
     "hosted_vllm": "vllm",
 }
 
@@ -378,7 +379,12 @@ def policy_for(prices: ModelPrices | Unpriced, trace_format: str = "") -> str:
         return "claude_code"
     if isinstance(prices, Unpriced):
         return "auto"
-    if prices.provider in {"openai", "azure"}:
-        own = "openai_marks" if prices.charges_writes else "openai"
-        return own if prices.provider == "openai" else f"azure(marks={prices.charges_writes})"
+    if prices.provider == "openai" and "gpt-5.5" in prices.name:
+        return "openai(interval=2048, minutes=1440)"  # its own rules in OpenAI's guide
+    if prices.provider == "openai":
+        return "openai_marks" if prices.charges_writes else "openai"
+    if prices.provider == "azure":
+        return "azure(marks=True)" if prices.charges_writes else "azure"
+    if "nova" in prices.name and prices.provider.startswith("bedrock"):
+        return "bedrock_nova"
     return _POLICIES.get(prices.provider, "auto")
