@@ -379,12 +379,17 @@ def policy_for(prices: ModelPrices | Unpriced, trace_format: str = "") -> str:
         return "claude_code"
     if isinstance(prices, Unpriced):
         return "auto"
-    if prices.provider == "openai" and "gpt-5.5" in prices.name:
-        return "openai(interval=2048, minutes=1440)"  # its own rules in OpenAI's guide
-    if prices.provider == "openai":
-        return "openai_marks" if prices.charges_writes else "openai"
-    if prices.provider == "azure":
-        return "azure(marks=True)" if prices.charges_writes else "azure"
+    if prices.provider in {"openai", "azure"}:
+        return _openai_policy(prices)
     if "nova" in prices.name and prices.provider.startswith("bedrock"):
         return "bedrock_nova"
     return _POLICIES.get(prices.provider, "auto")
+
+
+def _openai_policy(prices: ModelPrices) -> str:
+    """A write fee marks the models from GPT-5.6 on; GPT-5.5 has rules of its own in OpenAI's guide."""
+    if prices.provider == "azure":
+        return "azure(marks=True)" if prices.charges_writes else "azure"
+    if "gpt-5.5" in prices.name:
+        return "openai(interval=2048, minutes=1440)"
+    return "openai_marks" if prices.charges_writes else "openai"
