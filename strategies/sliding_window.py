@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import msgspec
 
 from ullage.strategies.shared.manager import ConversationManager, check_threshold
-from ullage.strategies.shared.offloading import image_bytes, image_format
+from ullage.strategies.shared.media import media_of
 from ullage.strategies.shared.pins import apply_pin_first, is_pinned
 from ullage.strategies.shared.profiles import Dialect
 from ullage.strategies.shared.shape import has_tool_result
 from ullage.strategies.shared.tool_pairs import ContextWindowOverflowException, find_tool_pair, find_valid_trim_point
 from ullage.strategies.shared.work import Work
 from ullage.strategy import TriggerUnit, View
-from ullage.types import Block, Image, Message, Moment, ResultItem, Text, ToolResult
+from ullage.types import Block, Message, Moment, ResultItem, Text, ToolResult
 
 KEPT_CHARACTERS = 200
 """What is kept of a long result at either end."""
@@ -99,7 +99,7 @@ class SlidingWindow(ConversationManager):
         trim = self._trim_point(work.messages)
         if trim is None or not self._remove(work, trim):
             if overflow:
-                raise ContextWindowOverflowException("Unable to trim conversation context!")
+                raise ContextWindowOverflowException("the history has no place where it may be cut")
             work.reasons.append("nothing can be trimmed")
 
     def _trim_point(self, messages: list[Message]) -> int | None:
@@ -143,8 +143,9 @@ def _truncated(block: Block) -> Block:
 
 
 def _truncated_item(item: ResultItem) -> ResultItem:
-    if isinstance(item, Image):
-        return Text(text=f"[image: {image_format(item)}, {image_bytes(item)} bytes]")
+    media = media_of(item)
+    if media is not None and media.kind == "image":
+        return Text(text=f"[{media.described}]")
     if not isinstance(item, Text) or len(item.text) <= 2 * KEPT_CHARACTERS or CUT_MARKER in item.text:
         return item
     cut = len(item.text) - 2 * KEPT_CHARACTERS

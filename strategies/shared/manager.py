@@ -11,12 +11,14 @@ from typing import Any, ClassVar
 
 from ullage.errors import CannotShrink, UserError
 from ullage.strategies.shared.estimators import projected_tokens, strands_message_tokens, usage_plus_tail
+from ullage.strategies.shared.profiles import Profile
+from ullage.strategies.shared.sessions import check_class, restore_messages
 from ullage.strategies.shared.work import Work
 from ullage.strategy import UNCHANGED, Strategy, TriggerUnit, View
 from ullage.types import Decision, Moment
 
-DEFAULT_WINDOW = 200_000
-"""The input limit that the package assumes for a model that does not tell its own."""
+NEWEST = 2
+"""Messages that a step at arrival looks at: the new one, and its neighbour for the protection of pairs."""
 
 
 def check_threshold(threshold: float | None) -> None:
@@ -51,6 +53,11 @@ class ConversationManager(Strategy):
             self.attempt(work)
 
     @property
+    def package(self) -> Profile:
+        """The release that the manager follows."""
+        return "1.62"
+
+    @property
     def proactive_threshold(self) -> float | None:
         """The share of the window from which on the manager reduces before a call; none: it never does."""
         return None
@@ -64,6 +71,14 @@ class ConversationManager(Strategy):
         except Exception as error:  # noqa: BLE001 - the modelled base class swallows everything here
             work.reasons.append(f"proactive reduction failed: {reason_of(error)}")
 
+    def message_added(self, work: Work) -> None:
+        """What happens to a message that has just entered the history; ``work`` holds it and its neighbour only."""
+
+    def restore(self, work: Work) -> None:
+        """What a new agent holds that resumes the session: the stored messages from the removed count on."""
+        check_class(work.view.state, self.initial_state()["__name__"])
+        restore_messages(work, self.package)
+
     def act(self, work: Work, moment: Moment, projected: int | None) -> None:
         """Do what the package does at a moment; exceptions come out, with ``work`` as they left it."""
         if moment is Moment.OVERFLOW:
@@ -72,6 +87,10 @@ class ConversationManager(Strategy):
             self.apply_management(work)
         elif moment is Moment.BEFORE_CALL:
             self.before_call(work, projected)
+        elif moment is Moment.RESTORE:
+            self.restore(work)
+        else:
+            self.message_added(work)
 
     def due(self, view: View, projected: int | None) -> bool:
         """Tell in constant time whether a moment can lead to anything, so that a quiet call costs nothing."""
@@ -85,7 +104,8 @@ class ConversationManager(Strategy):
         projected = projection(view) if view.moment is Moment.BEFORE_CALL else None
         if not self.due(view, projected):
             return UNCHANGED if projected is None else Decision(estimate=projected)
-        work = Work(view, self.initial_state())
+        added = view.moment in (Moment.ARRIVAL, Moment.AFTER_CALL)
+        work = Work(view, self.initial_state(), start=max(0, len(view.context) - NEWEST) if added else 0)
         self.act(work, view.moment, projected)
         if view.moment is Moment.OVERFLOW and not view.forced:
             self.before_call(work, projected_tokens(view, work.messages))

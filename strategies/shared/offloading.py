@@ -6,7 +6,6 @@ references stays. References count up in one session, so that the text is the sa
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,10 +13,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ullage.strategies.shared.estimators import strands_block_tokens
+from ullage.strategies.shared.media import media_of
+from ullage.strategies.shared.profiles import Profile
+from ullage.strategies.shared.texts import CHARACTERS_PER_TOKEN, item_text
 from ullage.strategy import UNCHANGED
-from ullage.types import Block, Decision, Edit, Image, Message, Opaque, ResultItem, Rewrite, Stash, Text, ToolResult
-
-CHARACTERS_PER_TOKEN = 4
+from ullage.types import Block, Decision, Edit, Message, ResultItem, Rewrite, Stash, Text, ToolResult
 
 GUIDANCE = (
     "This result was too large for the conversation and is kept outside of it.\n"
@@ -45,6 +45,7 @@ class Offloading:
     max_result_tokens: int
     preview_tokens: int
     evict_after_cycles: int | None
+    profile: Profile = "1.62"
 
     def __post_init__(self) -> None:
         if self.max_result_tokens <= 0:
@@ -77,17 +78,24 @@ class Offloading:
         stored |= {stash.ref: cycle for stash in stashes}
         return Offloaded(tuple(blocks), tuple(stashes), {"counter": counter, "stored": stored})
 
+    def has_old(self, state: dict[str, Any], cycle: int) -> bool:
+        """Tell in constant time whether an entry is due to go: entries stand in the order in which they were stored."""
+        stored: dict[str, int] = state.get("stored") or {}
+        return (
+            self.evict_after_cycles is not None and bool(stored) and cycle - next(iter(stored.values())) > self.evict_after_cycles
+        )
+
     def evict(self, state: dict[str, Any], cycle: int) -> tuple[tuple[Stash, ...], dict[str, Any]]:
         """Blank the entries that were stored more than ``evict_after_cycles`` cycles ago; a later retrieval finds nothing."""
-        stored: dict[str, int] = state.get("stored") or {}
-        if self.evict_after_cycles is None or not stored or cycle - next(iter(stored.values())) <= self.evict_after_cycles:
+        if not self.has_old(state, cycle):
             return (), state
-        old = [ref for ref, at in stored.items() if cycle - at > self.evict_after_cycles]
+        stored: dict[str, int] = state["stored"]
+        old = [ref for ref, at in stored.items() if cycle - at > (self.evict_after_cycles or 0)]
         kept = {ref: at for ref, at in stored.items() if ref not in old}
         return tuple(Stash(ref=ref, content="") for ref in old), {**state, "stored": kept}
 
     def _preview(self, block: ToolResult, items: list[Item]) -> ToolResult:
-        full = "\n".join(text for text in map(_text_of, block.content) if text)
+        full = "\n".join(text for text in (item_text(item, indent=2) for item in block.content) if text)
         references = "\n".join(f"  {item.ref} ({item.description})" for item in items if item.ref)
         text = (
             f"[Offloaded: {len(block.content)} blocks, ~{strands_block_tokens(block):,} tokens]\n{GUIDANCE}\n\n"
@@ -95,9 +103,22 @@ class Offloading:
         )
         kept: list[ResultItem] = [Text(text=text)]
         for at, item in enumerate(block.content):
-            if _text_of(item) is None:
-                kept.append(_placeholder(item, items[at].ref if at < len(items) else ""))
+            kept += self._kept(item, items[at] if at < len(items) else None)
         return msgspec.structs.replace(block, content=tuple(kept))
+
+    def _kept(self, item: ResultItem, stored: Item | None) -> list[ResultItem]:
+        """What of an item stays behind the preview.
+
+        ``stored`` is the entry at the item's place in the list of references, which is another item's when an earlier one
+        stored nothing. At 1.62 an item without an entry stays whole, at 1.54 texts and JSON go all the same.
+        """
+        if self.profile == "1.62" and (stored is None or not stored.ref):
+            return [item]
+        if item_text(item) is not None:
+            return []
+        media = media_of(item)
+        ref = f" | ref: {stored.ref}" if stored is not None and stored.ref else ""
+        return [item if media is None else Text(text=f"[{media.described}{ref}]")]
 
 
 class Offloaded(NamedTuple):
@@ -106,6 +127,10 @@ class Offloaded(NamedTuple):
     blocks: tuple[Block, ...]
     stashes: tuple[Stash, ...]
     state: dict[str, Any]
+
+    def replaced(self, message: Message) -> Message:
+        """The message with its new blocks."""
+        return msgspec.structs.replace(message, blocks=self.blocks)
 
 
 def offload_messages(offloading: Offloading, messages: Iterable[Message], state: dict[str, Any], cycle: int) -> Decision:
@@ -137,43 +162,14 @@ def _items(block: ToolResult, counter: int) -> list[Item]:
 
 
 def _described(item: ResultItem) -> tuple[str, str] | None:
+    """What is stored of an item, and how the list of references describes it; none for what is never listed."""
     if isinstance(item, Text):
         return (item.text, f"text, {len(item.text):,} chars") if item.text else None
-    if isinstance(item, Image):
-        kind = image_format(item)
-        return item.data, f"image/{kind}, {image_bytes(item):,} bytes"
-    if item.kind == "json":
-        text = indented(item.data)
+    text = item_text(item, indent=2)
+    if text is not None:
         return text, f"json, {len(text.encode()):,} bytes"
-    return None
-
-
-def _text_of(item: ResultItem) -> str | None:
-    """The preview text of an item; none for one that is not text."""
-    if isinstance(item, Text):
-        return item.text
-    return indented(item.data) if isinstance(item, Opaque) and item.kind == "json" else None
-
-
-def _placeholder(item: ResultItem, ref: str) -> ResultItem:
-    if not isinstance(item, Image):
-        return item
-    return Text(text=f"[image: {image_format(item)}, {image_bytes(item)} bytes{f' | ref: {ref}' if ref else ''}]")
-
-
-def image_format(image: Image) -> str:
-    """The format of an image as its type names it: ``png`` for ``image/png``."""
-    return image.media_type.removeprefix("image/") or "unknown"
-
-
-def image_bytes(image: Image) -> int:
-    """Size of an image's data in bytes, from its base64 text."""
-    return len(image.data.rstrip("=")) * 3 // 4
-
-
-def indented(data: str) -> str:
-    """JSON text with an indent of two, as the package stores it; text that is not JSON stays."""
-    try:
-        return json.dumps(json.loads(data), indent=2)
-    except ValueError:
-        return data
+    media = media_of(item)
+    if media is None:
+        return None
+    label = f"image/{media.format}" if media.kind == "image" else media.name
+    return (media.data if media.size else ""), f"{label}, {media.size:,} bytes"

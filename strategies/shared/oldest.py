@@ -53,7 +53,7 @@ class SummarizeOldest:
         pinned = [m for m, kept in zip(work.messages, protected, strict=False) if kept]
         summarized = [m for m, kept in zip(work.messages, protected, strict=False) if not kept]
         if not summarized:
-            raise ContextWindowOverflowException("Cannot summarize: all messages in the range are pinned")
+            raise ContextWindowOverflowException("every message that could be summarised is pinned")
         work.state["removed_message_count"] += len(summarized) - (1 if work.state["summary_message"] else 0)
         summary = work.summarize(conversation_request(tuple(summarized)))
         message = summary_message(work, summary, self.profile)
@@ -68,5 +68,5 @@ class SummarizeOldest:
         if split > 0:
             split = adjust_split_point_for_tool_pairs(messages, split)
         if split <= 0:
-            raise ContextWindowOverflowException("Cannot summarize: insufficient messages for summarization")
+            raise ContextWindowOverflowException("too few messages to summarise any")
         return split

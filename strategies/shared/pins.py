@@ -16,6 +16,8 @@ from ullage.strategies.shared.shape import AnyMessage, AnyMessages, tool_ids
 from ullage.types import Message
 
 M = TypeVar("M", bound=AnyMessage)
+NULL_CUSTOM = '"custom": null'
+"""How a Converse message whose custom metadata is null shows in the extra text of its noun."""
 
 
 class Partition(NamedTuple):
@@ -33,7 +35,7 @@ def has_pinned_flag(message: AnyMessage, pinned_ids: Collection[str] = ()) -> bo
     if isinstance(message, Message):
         if message.id in pinned_ids or message.pinned:
             return True
-        return '"custom":null' in message.extra and _metadata_flag(msgspec.json.decode(message.extra))
+        return NULL_CUSTOM in message.extra and _metadata_flag(msgspec.json.decode(message.extra))
     return _metadata_flag(message)
 
 

@@ -20,13 +20,13 @@ def adjust_split_point_for_tool_pairs(messages: AnyMessages, split_point: int) -
     Raises ``ContextWindowOverflowException`` for a point beyond the end, and when every later point parts a pair.
     """
     if split_point > len(messages):
-        raise ContextWindowOverflowException("Split point exceeds message array length")
+        raise ContextWindowOverflowException(f"split point {split_point} lies beyond {len(messages)} messages")
     if split_point == len(messages):
         return split_point
     for at in range(split_point, len(messages)):
         if not _parts_pair(messages, at):
             return at
-    raise ContextWindowOverflowException("Unable to trim conversation context!")
+    raise ContextWindowOverflowException("every later split point parts a tool call from its result")
 
 
 def _parts_pair(messages: AnyMessages, at: int) -> bool:

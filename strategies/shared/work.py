@@ -6,11 +6,11 @@ The modelled systems change a list in place, in several steps, and may fail half
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from ullage.converse import loaded
 from ullage.strategies.shared.edits import edits_between
 from ullage.strategies.shared.turns import Turns
 from ullage.strategy import Summary, SummaryRequest, View
@@ -21,11 +21,16 @@ OWN = "own"
 
 
 class Work:
-    """Working copies of one view: ``messages`` with pins from the state applied, ``state``, and what was decided so far."""
+    """Working copies of one view: ``messages`` with pins from the state applied, ``state``, and what was decided so far.
 
-    def __init__(self, view: View, initial: dict[str, Any], *, merge: bool = True) -> None:
+    ``start`` leaves the messages before it alone, for steps that look at the newest ones only. ``as_given`` takes the
+    messages for the package's own: nothing is merged, and ids that they did not bring are not theirs.
+    """
+
+    def __init__(self, view: View, initial: dict[str, Any], *, start: int = 0, as_given: bool = False) -> None:
         self.view = view
-        self.turns = Turns.of(view.context) if merge else Turns(tuple(view.context))
+        self.as_given = as_given
+        self.turns = Turns(view.context[start:]) if as_given or start else Turns.of(view.context)
         self.state: dict[str, Any] = {**initial, **(view.state or {})}
         self.own: dict[str, Any] = dict(self.state.get(OWN) or {})
         self.before = self.turns.messages
@@ -55,12 +60,21 @@ class Work:
             name = f"{base}.{n}"
         return name
 
+    def tracking_id(self, message: Message) -> str:
+        """The id under which the package tracks a message: the message's own, or ``unknown`` for one given without."""
+        if not self.as_given or message.synthetic:
+            return message.id
+        extra = loaded(message.extra) if message.extra else {}
+        return str(extra.get("tracking_id", "unknown"))
+
     def summarize(self, request: SummaryRequest) -> Summary:
         """Ask the summariser port."""
         return self.view.summarize(request)
 
-    def stash(self, ref: str, content: str) -> None:
-        """Put content into the store."""
+    def stash(self, ref: str, content: str, *, keep_existing: bool = False) -> None:
+        """Put content into the store; ``keep_existing`` leaves what is already there under the same reference."""
+        if keep_existing and (any(s.ref == ref for s in self.stashed) or self.view.store.get(ref) is not None):
+            return
         self.stashed.append(Stash(ref=ref, content=content))
 
     def sources_of(self, messages: list[Message]) -> tuple[str, ...]:
@@ -89,6 +103,3 @@ class Work:
         own = {key: value for key, value in self.own.items() if key not in ("pinned", "unpinned")}
         own |= {key: ids for key, ids in (("pinned", pinned), ("unpinned", unpinned)) if ids}
         return {**self.state, OWN: own}
-
-
-Step = Callable[[Work], None]

@@ -1,0 +1,170 @@
+"""Selection, removal and repair of messages in the pipeline of Strands 1.56 and later.
+
+Selections are positions. Position 0 and the last message are never removed, calls and results go together when they are
+neighbours, and the gap is marked in the assistant's voice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ullage.converse import NO_STATUS, RESERVED, dumped, loaded
+from ullage.strategies.shared.shape import has_text, has_tool_result, has_tool_use
+from ullage.strategies.shared.work import Work
+from ullage.types import Message, Text, ToolResult, ToolUse
+
+Target = str | tuple[str, ...]
+"""``*``, ``tool_results`` (only successful ones), ``tool_result_errors``, ``assistant_text``, ``user_text``; or names of tools
+as ``tool::name`` or ``!tool::name``. Any other word matches nothing."""
+
+
+class ToolFilter(NamedTuple):
+    """Names of tools that a target includes, or else excludes; excludes beside includes are ignored."""
+
+    include: frozenset[str] = frozenset()
+    exclude: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, target: Target) -> ToolFilter:
+        """Read the names in a tuple target."""
+        if isinstance(target, str):
+            return cls()
+        include = frozenset(entry.removeprefix("tool::") for entry in target if not entry.startswith("!"))
+        exclude = frozenset(entry[1:].removeprefix("tool::") for entry in target if entry.startswith("!"))
+        return cls(include, frozenset() if include else exclude)
+
+    def accepts(self, name: str) -> bool:
+        """Tell whether results of a tool are meant."""
+        return name not in self.exclude if self.exclude else name in self.include
+
+
+def tool_name(messages: Sequence[Message], tool_use_id: str) -> str:
+    """The name of the tool that an id belongs to: of the newest call with it, else empty."""
+    for message in reversed(messages):
+        if message.role == "assistant":
+            for block in message.blocks:
+                if isinstance(block, ToolUse) and block.id == tool_use_id:
+                    return block.name
+    return ""
+
+
+def is_error(message: Message, block: ToolResult) -> bool:
+    """The status of a result; ``KeyError`` for one that came without, as in the package."""
+    if NO_STATUS in message.extra and block.tool_use_id in loaded(message.extra).get(RESERVED, {}).get(NO_STATUS, ()):
+        raise KeyError("status")
+    return block.is_error
+
+
+def result_matches(message: Message, block: ToolResult, target: Target, messages: Sequence[Message]) -> bool:
+    """Tell whether a target means a tool result."""
+    if target == "*":
+        return True
+    if target == "tool_results":
+        return not is_error(message, block)
+    if target == "tool_result_errors":
+        return is_error(message, block)
+    name = tool_name(messages, block.tool_use_id)
+    return bool(name) and ToolFilter.of(target).accepts(name)
+
+
+def text_matches(message: Message, target: Target) -> bool:
+    """Tell whether a target means the texts of a message."""
+    if target == "*":
+        return True
+    wanted = {"assistant_text": "assistant", "user_text": "user"}.get(target) if isinstance(target, str) else None
+    return wanted == message.role and has_text(message)
+
+
+def message_matches(message: Message, target: Target, messages: Sequence[Message]) -> bool:
+    """Tell whether a target means a message, by its texts or by one of its results."""
+    if text_matches(message, target):
+        return True
+    results = (block for block in message.blocks if isinstance(block, ToolResult)) if message.role == "user" else ()
+    return any(result_matches(message, block, target, messages) for block in results)
+
+
+def oldest_matches(messages: Sequence[Message], target: Target, preserve: float) -> list[int]:
+    """Positions that a target means, without the newest ``preserve`` of them (below 1: a share, rounded up)."""
+    matching = [at for at, message in enumerate(messages) if message_matches(message, target, messages)]
+    newest = math.ceil(len(matching) * preserve) if 0 < preserve < 1 else int(preserve)
+    return matching[: max(0, len(matching) - newest)]
+
+
+def removable_with_partner(messages: Sequence[Message], at: int) -> list[int]:
+    """A position with the neighbour that shares its tool pair; empty when either may not be removed."""
+    last = len(messages) - 1
+    if not 0 < at < last:
+        return []
+    found = [at]
+    if has_tool_result(messages[at]) and has_tool_use(messages[at - 1]):
+        if at - 1 == 0:
+            return []
+        found.append(at - 1)
+    if has_tool_use(messages[at]) and has_tool_result(messages[at + 1]):
+        if at + 1 == last:
+            return []
+        found.append(at + 1)
+    return found
+
+
+def removable(messages: Sequence[Message], wanted: Iterable[int]) -> list[int]:
+    """All positions that go when these are removed, ascending."""
+    return sorted({at for position in wanted for at in removable_with_partner(messages, position)})
+
+
+def remove(work: Work, positions: Sequence[int], marker: str) -> None:
+    """Remove messages, mark the gap and merge neighbours of one role."""
+    gone = [work.messages[at] for at in positions]
+    kept = set(positions)
+    work.messages[:] = [message for at, message in enumerate(work.messages) if at not in kept]
+    _insert_marker(work, min(positions), marker, gone)
+    _merge_same_roles(work)
+
+
+def _insert_marker(work: Work, at: int, text: str, gone: list[Message]) -> None:
+    """Append the marker to an assistant message beside the gap (before it first, never message 0), or add one."""
+    at = max(1, min(at, len(work.messages)))
+    for neighbour in (at - 1, at):
+        if 0 < neighbour < len(work.messages) and work.messages[neighbour].role == "assistant":
+            carrier = work.messages[neighbour]
+            work.messages[neighbour] = msgspec.structs.replace(carrier, blocks=(*carrier.blocks, Text(text=text)))
+            return
+    name = work.fresh_id(f"marker-{work.view.call}-{len(work.view.compactions)}")
+    work.sources[name] = work.sources_of(gone)
+    work.messages.insert(at, Message(id=name, role="assistant", blocks=(Text(text=text),), synthetic=True))
+
+
+def _merge_same_roles(work: Work) -> None:
+    merged: list[Message] = []
+    for message in work.messages:
+        if merged and merged[-1].role == message.role:
+            merged[-1] = _joined(merged[-1], message)
+        else:
+            merged.append(message)
+    work.messages[:] = merged
+
+
+def _joined(first: Message, second: Message) -> Message:
+    """Two messages as one: the first's identity, both contents, a pin of either; other metadata is lost."""
+    extra: dict[str, Any] = loaded(first.extra) if first.extra else {}
+    kept = {key: value for key, value in extra.items() if key == "tracking_id"}
+    reserved = _joined_reserved(extra.get(RESERVED, {}), (loaded(second.extra) if second.extra else {}).get(RESERVED, {}))
+    if reserved:
+        kept[RESERVED] = reserved
+    return msgspec.structs.replace(
+        first,
+        blocks=first.blocks + second.blocks,
+        pinned=first.pinned or second.pinned,
+        extra=dumped(kept) if kept else "",
+    )
+
+
+def _joined_reserved(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    joined = dict(first)
+    for key, value in second.items():
+        joined[key] = [*joined.get(key, []), *value] if isinstance(value, list) else {**joined.get(key, {}), **value}
+    return joined
