@@ -143,7 +143,7 @@ def breaks_of(
     found, before = [], None
     for row in rows:
         if row.break_cause:
-            cost = None if prices is None else break_cost(row, _grown(before, row, compactions), prices)
+            cost = None if prices is None else break_cost(row, grown(before, row, compactions), prices)
             found.append(_break(row, compactions, places, cost))
         before = row
     return tuple(sorted(found, key=lambda one: (-(one.cost or 0), -one.tokens, one.call)))
@@ -168,11 +168,12 @@ def _break(row: Row, compactions: Sequence[Compaction], places: _Places, cost: i
     )
 
 
-def _grown(before: Row | None, row: Row, compactions: Sequence[Compaction]) -> int:
+def grown(before: Row | None, row: Row, compactions: Sequence[Compaction]) -> int:
     """Tokens of a prompt that no earlier one held: its growth, with what the decisions between took away added back."""
     if before is None:
         return row.prompt_tokens
-    freed = sum(compactions[index].tokens_before - compactions[index].tokens_after for index in row.compactions)
+    events = (compactions[index] for index in row.compactions)
+    freed = sum(event.tokens_before - event.tokens_after for event in events if event.moment is not Moment.ARRIVAL)
     return max(row.prompt_tokens - before.prompt_tokens + freed, 0)
 
 

@@ -132,9 +132,9 @@ class ModelPrices(msgspec.Struct, frozen=True, kw_only=True):
         at = bisect_left(self.tiers, prompt_tokens, key=lambda rates: rates.above) - 1
         return self.tiers[max(at, 0)]
 
-    def price(self, usage: Usage) -> Money:
-        """What one call costs. A sum of usages may not be priced where the sheet has tiers: they hold per call."""
-        rates = self.rates_for(usage.prompt)
+    def price(self, usage: Usage, calls: int = 1) -> Money:
+        """What one call costs; or the sum of several, at the tier of their mean size: tiers hold for each call."""
+        rates = self.rates_for(usage.prompt // max(calls, 1))
         return Money(
             usage.uncached * rates.input,
             usage.cache_read * rates.read,
