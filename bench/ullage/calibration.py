@@ -112,10 +112,10 @@ def overhead_of(trace: Trace, counter: Counter) -> tuple[int, str]:
     kept = [read for read in after if read > 0]
     if kept:
         return min(kept), "prefix kept at a compaction"
-    cold = [read for read in map(_read, _cold_starts(trace.calls)) if read > 0]
+    first = next((call for call in trace.calls if call.usage is not None and call.usage.prompt), None)
+    cold = [read for read in map(_read, _cold_starts(trace.calls)) if first is not None and 0 < read <= _prompt(first)]
     if cold:
         return min(cold), "smallest cold-start read"
-    first = next((call for call in trace.calls if call.usage is not None and call.usage.prompt), None)
     if first is not None:
         text = sum(map(counter, trace.messages[: first.upto]))
         return max(0, _prompt(first) - text), "first prompt less its recorded text"
@@ -134,10 +134,12 @@ def _read(call: Call) -> int:
 
 
 def _cold_starts(calls: Sequence[Call]) -> list[Call]:
-    """The first call, and every call after a pause longer than the cache's lifetime."""
+    """The first call, and every call after a pause longer than the cache's lifetime that did lose its prefix."""
     cold = list(calls[:1])
     for before, after in pairwise(calls):
-        if before.at is not None and after.at is not None and after.at - before.at > LIFETIME_MS[before.ttl]:
+        idle = before.at is not None and after.at is not None and after.at - before.at > LIFETIME_MS[before.ttl]
+        left = 0 if before.usage is None else before.usage.cache_read + before.usage.cache_write
+        if idle and _read(after) < left:
             cold.append(after)
     return cold
 
