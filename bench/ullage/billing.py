@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from ullage.pricing import ModelPrices, Money, PriceSheet, Unpriced
-from ullage.records import Bill, Label
+from ullage.records import Bill, Label, RunRecord
 from ullage.types import Compaction, Row, Usage
 
+_T = TypeVar("_T")
 SEVERAL_SUMMARIES = "several summary requests of one compaction priced at their mean size"
 
 
@@ -23,34 +25,64 @@ def bill_replay(
     agent = bill_calls(((row.usage, model or row.model) for row in rows), sheet)
     if isinstance(agent, Unpriced):
         return agent
+    total, notes, used = Money(), list(agent.notes), list(agent.prices)
+    paying = summarizer_model or model
     models = {row.call: row.model for row in rows}
-    total, notes = Money(), list(agent.notes)
     for event in compactions:
         if event.summarizer_calls == 0:
             continue
-        prices = sheet.prices(summarizer_model or model or models.get(event.call) or next(reversed(models.values()), ""))
+        prices = sheet.prices(_summary_model(event, models, paying))
         if isinstance(prices, Unpriced):
             return prices
-        total = total.plus(_price_summaries(event.summarizer, event.summarizer_calls, prices))
+        total = total.plus(_price_summaries(event, prices))
+        used.append(prices)
         notes += [*prices.notes, *([SEVERAL_SUMMARIES] if event.summarizer_calls > 1 and len(prices.tiers) > 1 else [])]
-    return Bill(agent=agent.agent, summariser=total, notes=tuple(dict.fromkeys(notes)))
+    return Bill(agent=agent.agent, summariser=total, notes=_once(notes), prices=_once(used), model=model, summariser_model=paying)
 
 
 def bill_calls(calls: Iterable[tuple[Usage, str]], sheet: PriceSheet, *, label: Label = "MODELLED") -> Bill | Unpriced:
     """The bill of calls given as usage and model; the first model without a price makes the whole bill unknown."""
-    total, notes = Money(), list[str]()
+    total, used = Money(), dict[str, ModelPrices]()
     for usage, model in calls:
-        prices = sheet.prices(model)
+        prices = used.get(model) or sheet.prices(model)
         if isinstance(prices, Unpriced):
             return prices
         total = total.plus(prices.price(usage))
-        notes += prices.notes
-    return Bill(label=label, agent=total, notes=tuple(dict.fromkeys(notes)))
+        used[model] = prices
+    notes = [note for prices in used.values() for note in prices.notes]
+    return Bill(label=label, agent=total, notes=_once(notes), prices=tuple(used.values()))
 
 
-def _price_summaries(usage: Usage, calls: int, prices: ModelPrices) -> Money:
+def bill_of_first(record: RunRecord, calls: int) -> int | None:
+    """Pico-dollars of the first ``calls`` calls of a record and of the summaries before them; none without a bill."""
+    if record.bill is None:
+        return None
+    if calls >= len(record.rows):
+        return record.bill.total
+    bill, prices = record.bill, {entry.model: entry for entry in record.bill.prices}
+    models = {row.call: row.model for row in record.rows}
+    total = 0
+    for row in record.rows[:calls]:
+        entry = prices.get(bill.model or row.model)
+        if entry is None:
+            return None
+        total += entry.price(row.usage).total
+    for event in record.compactions:
+        if event.call < calls and event.summarizer_calls:
+            entry = prices.get(_summary_model(event, models, bill.summariser_model))
+            if entry is None:
+                return None
+            total += _price_summaries(event, entry).total
+    return total
+
+
+def _summary_model(event: Compaction, models: dict[int, str], given: str) -> str:
+    return given or models.get(event.call) or next(reversed(models.values()), "")
+
+
+def _price_summaries(event: Compaction, prices: ModelPrices) -> Money:
     """The sum of several requests has one tier only when each has: their mean prompt chooses it."""
-    rates = prices.rates_for(usage.prompt // calls)
+    usage, rates = event.summarizer, prices.rates_for(event.summarizer.prompt // event.summarizer_calls)
     return Money(
         usage.uncached * rates.input,
         usage.cache_read * rates.read,
@@ -58,3 +90,7 @@ def _price_summaries(usage: Usage, calls: int, prices: ModelPrices) -> Money:
         usage.cache_write_1h * rates.write_1h,
         usage.output * rates.output,
     )
+
+
+def _once(items: Iterable[_T]) -> tuple[_T, ...]:
+    return tuple(dict.fromkeys(items))

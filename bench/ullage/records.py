@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from ullage.calibration import Calibration
 from ullage.errors import UserError
-from ullage.pricing import Money
+from ullage.pricing import ModelPrices, Money
 from ullage.types import SCHEMA, Answer, Compaction, Exam, Fault, Probe, Row, Usage, Violation
 
 EVIDENCE_CHARACTERS = 300
@@ -97,13 +97,18 @@ class Loss(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Bill(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a trace cost, in pico-dollars: the agent's own calls by kind of token, and the summariser's apart.
 
-    ``notes`` are the rules that stood in for gaps in the price sheet.
+    ``notes`` are the rules that stood in for gaps in the price sheet, ``prices`` those that were used (so that part of a
+    replay can be priced again without the sheet). ``model`` priced every call and ``summariser_model`` every summary; empty:
+    each call's own model did.
     """
 
     label: Label = "MODELLED"
     agent: Money = Money()
     summariser: Money = Money()
     notes: tuple[str, ...] = ()
+    prices: tuple[ModelPrices, ...] = ()
+    model: str = ""
+    summariser_model: str = ""
 
     @property
     def total(self) -> int:

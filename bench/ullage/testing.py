@@ -38,7 +38,10 @@ def count_words(message: Message) -> int:
         if isinstance(block, ToolUse):
             words += len(block.arguments.split())
         elif isinstance(block, ToolResult):
-            words += sum(len(item.text.split()) if isinstance(item, Text) else (getattr(item, "tokens", None) or 0) for item in block.content)
+            words += sum(
+                len(item.text.split()) if isinstance(item, Text) else (getattr(item, "tokens", None) or 0)
+                for item in block.content
+            )
         else:
             words += len(getattr(block, "text", "").split()) or (getattr(block, "tokens", None) or 0)
     return max(words, 1)
@@ -168,3 +171,6 @@ def view_of(messages: Sequence[Message], *, moment: Moment = Moment.BEFORE_CALL,
 def usage(prompt: int, output: int = 0) -> Usage:
     """A usage with everything uncached."""
     return Usage(uncached=prompt, output=output)
+
+
+from ullage.testing_records import make_record as make_record  # noqa: E402 - beside the other builders, and long enough for its own file

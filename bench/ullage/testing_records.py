@@ -6,8 +6,9 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ullage.billing import bill_replay
 from ullage.calibration import Calibration
-from ullage.pricing import Money
+from ullage.pricing import PriceSheet, Unpriced
 from ullage.records import AskedProbe, Bill, Evidence, Inputs, Loss, RunRecord, TraceNote
 from ullage.types import (
     SCHEMA,
@@ -76,7 +77,6 @@ def make_record(  # noqa: PLR0913 - each names one thing that a test may want to
     _examine(made, asked, _Reading(calls=calls, kept=kept, noise=noise, rng=rng))
     floors = tuple(Answer(probe=a.probe.id, exam=0, outcome="correct" if _decoy(a) else "abstained") for a in asked)
     ceilings = tuple(Answer(probe=a.probe.id, exam=0, text="found", outcome="correct") for a in asked)
-    total = sum((row.usage for row in made.rows), Usage())
     return RunRecord(
         schema=SCHEMA,
         spec=spec,
@@ -93,7 +93,7 @@ def make_record(  # noqa: PLR0913 - each names one thing that a test may want to
         compactions=tuple(made.compactions),
         summarizer=Usage(uncached=5_000 * len(made.compactions), output=500 * len(made.compactions)),
         summarizer_calls=len(made.compactions),
-        bill=_bill(total, len(made.compactions)) if priced else None,
+        bill=_bill(made.rows, made.compactions) if priced else None,
         unpriced="" if priced else "model 'made-model' is not in the price sheet",
         probes=asked,
         exams=tuple(made.exams),
@@ -241,9 +241,15 @@ def _answer(made: _Made, item: AskedProbe, exam: Exam, before: list[int], readin
     )
 
 
-def _bill(total: Usage, compactions: int) -> Bill:
-    """At 3, 0.30, 3.75 and 15 dollars a million tokens, in pico-dollars a token."""
-    agent = Money(
-        total.uncached * 3_000_000, total.cache_read * 300_000, total.cache_write_5m * 3_750_000, 0, total.output * 15_000_000
-    )
-    return Bill(agent=agent, summariser=Money(compactions * 5_000 * 3_000_000, 0, 0, 0, compactions * 500 * 15_000_000))
+def _bill(rows: Sequence[Row], compactions: Sequence[Compaction]) -> Bill:
+    """At 3, 0.30, 3.75 and 15 dollars a million tokens."""
+    entry = {
+        "input_cost_per_token": 3e-6,
+        "cache_read_input_token_cost": 3e-7,
+        "cache_creation_input_token_cost": 3.75e-6,
+        "output_cost_per_token": 1.5e-5,
+    }
+    bill = bill_replay(rows, compactions, PriceSheet(entries={"made-model": entry}, dated="made"), "")
+    if isinstance(bill, Unpriced):
+        raise TypeError(bill.reason)
+    return bill
