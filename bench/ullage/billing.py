@@ -34,7 +34,7 @@ def bill_replay(
         prices = sheet.prices(_summary_model(event, models, paying))
         if isinstance(prices, Unpriced):
             return prices
-        total = total.plus(_price_summaries(event, prices))
+        total = total.plus(prices.price(event.summarizer, event.summarizer_calls))
         used.append(prices)
         notes += [*prices.notes, *([SEVERAL_SUMMARIES] if event.summarizer_calls > 1 and len(prices.tiers) > 1 else [])]
     return Bill(agent=agent.agent, summariser=total, notes=_once(notes), prices=_once(used), model=model, summariser_model=paying)
@@ -72,24 +72,12 @@ def bill_of_first(record: RunRecord, calls: int) -> int | None:
             entry = prices.get(_summary_model(event, models, bill.summariser_model))
             if entry is None:
                 return None
-            total += _price_summaries(event, entry).total
+            total += entry.price(event.summarizer, event.summarizer_calls).total
     return total
 
 
 def _summary_model(event: Compaction, models: dict[int, str], given: str) -> str:
     return given or models.get(event.call) or next(reversed(models.values()), "")
-
-
-def _price_summaries(event: Compaction, prices: ModelPrices) -> Money:
-    """The sum of several requests has one tier only when each has: their mean prompt chooses it."""
-    usage, rates = event.summarizer, prices.rates_for(event.summarizer.prompt // event.summarizer_calls)
-    return Money(
-        usage.uncached * rates.input,
-        usage.cache_read * rates.read,
-        usage.cache_write_5m * rates.write_5m,
-        usage.cache_write_1h * rates.write_1h,
-        usage.output * rates.output,
-    )
 
 
 def _once(items: Iterable[_T]) -> tuple[_T, ...]:
