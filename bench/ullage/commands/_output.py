@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ullage.plain import one_line
@@ -33,3 +34,10 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], *, title: s
     for row in rows:
         table.add_row(*(Text(one_line(str(cell))) for cell in row))
     console.print(table)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write indented JSON so that it appears whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    part.replace(path)
