@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ullage.strategies.shared.offloading import Offloading, offload_messages
+from ullage.strategies.shared.profiles import Profile
 from ullage.strategies.shared.retrieval import RETRIEVE_OFFLOADED
 from ullage.strategy import UNCHANGED, Strategy, TriggerUnit, View
 from ullage.types import Decision, Moment, ToolSpec
@@ -21,6 +22,7 @@ class Offloader(Strategy):
     max_result_tokens: int = 2500
     preview_tokens: int = 1000
     evict_after_cycles: int | None = 20
+    profile: Profile = "1.62"
 
     summary: ClassVar[str] = "moves large tool results to the store at arrival, leaving a preview and references"
     moments: ClassVar[frozenset[Moment]] = frozenset({Moment.ARRIVAL, Moment.BEFORE_CALL, Moment.OVERFLOW})
@@ -36,6 +38,7 @@ class Offloader(Strategy):
             max_result_tokens=self.max_result_tokens,
             preview_tokens=self.preview_tokens,
             evict_after_cycles=self.evict_after_cycles,
+            profile=self.profile,
         )
 
     def offered_tools(self) -> tuple[ToolSpec, ...]:

@@ -10,7 +10,7 @@ import msgspec
 from ullage.strategies.shared.manager import ConversationManager, check_threshold
 from ullage.strategies.shared.media import media_of
 from ullage.strategies.shared.pins import apply_pin_first, is_pinned
-from ullage.strategies.shared.profiles import Dialect
+from ullage.strategies.shared.profiles import Dialect, Profile
 from ullage.strategies.shared.shape import has_tool_result
 from ullage.strategies.shared.tool_pairs import ContextWindowOverflowException, find_tool_pair, find_valid_trim_point
 from ullage.strategies.shared.work import Work
@@ -35,6 +35,7 @@ class SlidingWindow(ConversationManager):
     per_turn: bool | int = False
     pin_first: int | None = None
     threshold: float | None = None
+    profile: Profile = "1.62"
     dialect: Dialect = "python"
 
     summary: ClassVar[str] = "keeps the newest messages; cuts where a user turn or a tool pair begins"
@@ -54,6 +55,11 @@ class SlidingWindow(ConversationManager):
         if self.per_turn is not False and self.per_turn is not True and self.per_turn <= 0:
             raise ValueError(f"found per_turn={self.per_turn}; expected True, False or a positive number of calls")
         check_threshold(self.threshold)
+
+    @property
+    def package(self) -> Profile:
+        """The parameter ``profile``: releases differ only in what a resumed session holds."""
+        return self.profile
 
     @property
     def proactive_threshold(self) -> float | None:

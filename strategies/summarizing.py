@@ -43,6 +43,11 @@ class Summarizing(ConversationManager):
         )
 
     @property
+    def package(self) -> Profile:
+        """The parameter ``profile``."""
+        return self.profile
+
+    @property
     def proactive_threshold(self) -> float | None:
         """The parameter ``threshold``."""
         return self.threshold

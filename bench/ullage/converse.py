@@ -133,7 +133,7 @@ def _converse_result(block: ToolResult, kept: Mapping[str, Any]) -> dict[str, An
     if block.tool_use_id not in kept.get(NO_STATUS, ()):
         value["status"] = "error" if block.is_error else "success"
     value["content"] = [_converse_item(item) for item in block.content]
-    return value | kept.get(RESULT_KEYS, {}).get(block.tool_use_id, {})
+    return {**value, **kept.get(RESULT_KEYS, {}).get(block.tool_use_id, {})}
 
 
 def _converse_item(item: Text | Image | Opaque) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _converse_item(item: Text | Image | Opaque) -> dict[str, Any]:
         source: dict[str, Any] = {"url": item.url} if item.url else {"bytes": base64.b64decode(item.data)}
         return {"image": {"format": kind, "source": source}}
     if item.kind == WHOLE:
-        return dict(loaded(item.data))
+        return {**loaded(item.data)}
     return {item.kind: loaded(item.data) if item.data else None}
 
 

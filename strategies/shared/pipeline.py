@@ -72,7 +72,7 @@ class Pipeline:
             return
         if self.stash:
             store_message(work, work.messages[at])
-            work.own["backfilled"] = True
+            work.own["backfilled"] = not work.as_given
         for step in self.steps:
             if step.eager and not is_pinned(work.messages, at):
                 self._swallow(work, step, lambda step=step: step.transform(work, at, stash=self.stash))

@@ -1,0 +1,346 @@
+"""Runs cases through the installed `strands-agents`; executed by the isolated environment's own Python, one JSON line a case.
+
+Standard library and the package only. Bytes travel as ``{"$bytes": base64}``.
+"""
+
+import asyncio
+import base64
+import contextlib
+import copy
+import json
+import logging
+import sys
+import tempfile
+import warnings
+from types import SimpleNamespace
+
+warnings.simplefilter("ignore")
+logging.disable(logging.CRITICAL)
+
+from strands import Agent  # noqa: E402
+from strands.agent.conversation_manager import (  # noqa: E402
+    NullConversationManager,
+    SlidingWindowConversationManager,
+    SummarizingConversationManager,
+)
+from strands.agent.conversation_manager.compression import context_compression, pin_message  # noqa: E402
+from strands.event_loop.event_loop import _estimate_input_tokens  # noqa: E402
+from strands.models.model import Model  # noqa: E402
+from strands.types.exceptions import ContextWindowOverflowException  # noqa: E402
+
+MANAGERS = {
+    "null": NullConversationManager,
+    "sliding_window": SlidingWindowConversationManager,
+    "summarizing": SummarizingConversationManager,
+}
+
+
+class Stub(Model):
+    """A model that answers as the case says and keeps what it was asked."""
+
+    stateful = False
+
+    def __init__(self, reply, limit):
+        self.reply, self.limit, self.calls = reply, limit, []
+
+    @property
+    def context_window_limit(self):
+        return self.limit
+
+    def update_config(self, **_):
+        pass
+
+    def get_config(self):
+        return {"context_window_limit": self.limit, "model_id": "stub"}
+
+    async def structured_output(self, *_args, **_kwargs):
+        raise NotImplementedError
+        yield
+
+    async def stream(self, messages, tool_specs=None, system_prompt=None, **_):
+        self.calls.append(
+            {"messages": copy.deepcopy(messages), "tool_specs": copy.deepcopy(tool_specs), "system_prompt": system_prompt}
+        )
+        if "raise" in self.reply:
+            raise RuntimeError(self.reply["raise"])
+        yield {"messageStart": {"role": "assistant"}}
+        for block in self.reply["blocks"]:
+            for event in block_events(block):
+                yield event
+        yield {"messageStop": {"stopReason": "end_turn"}}
+        yield {"metadata": {"usage": {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}, "metrics": {"latencyMs": 0}}}
+
+
+def block_events(block):
+    """The stream events of one content block."""
+    if "toolUse" in block:
+        use = block["toolUse"]
+        yield {"contentBlockStart": {"start": {"toolUse": {"toolUseId": use["toolUseId"], "name": use["name"]}}}}
+        yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(use["input"])}}}}
+    else:
+        yield {"contentBlockStart": {"start": {}}}
+        if "text" in block:
+            yield {"contentBlockDelta": {"delta": {"text": block["text"]}}}
+        elif "reasoningContent" in block:
+            text = block["reasoningContent"]["reasoningText"]
+            yield {"contentBlockDelta": {"delta": {"reasoningContent": {"text": text["text"]}}}}
+            yield {"contentBlockDelta": {"delta": {"reasoningContent": {"signature": text["signature"]}}}}
+    yield {"contentBlockStop": {}}
+
+
+def plain(value):
+    if isinstance(value, bytes):
+        return {"$bytes": base64.b64encode(value).decode()}
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def restored(value):
+    if isinstance(value, dict):
+        if set(value) == {"$bytes"}:
+            return base64.b64decode(value["$bytes"])
+        return {key: restored(item) for key, item in value.items()}
+    return [restored(item) for item in value] if isinstance(value, list) else value
+
+
+def shim(case, model):
+    """All that a classic manager needs of an agent."""
+    return SimpleNamespace(messages=case["messages"], model=model, aux_model=model)
+
+
+def outcome(action):
+    """The kind of exception that an action raises, and its result."""
+    try:
+        result = action()
+        if asyncio.iscoroutine(result):
+            result = asyncio.run(result)
+    except Exception as error:  # noqa: BLE001 - the kind is what is asked for
+        return type(error).__name__, None
+    return None, result
+
+
+def run_manager(case):
+    model = Stub(case["reply"], case["window"])
+    params = dict(case["params"])
+    threshold = params.pop("threshold", None)
+    if threshold is not None:
+        params["proactive_compression"] = {"compression_threshold": threshold}
+    manager = MANAGERS[case["manager"]](**params)
+    if case.get("state"):
+        manager.restore_from_session(case["state"])
+    agent = shim(case, model)
+    kinds = []
+    for moment in case["moments"]:
+        kinds.append(outcome(lambda moment=moment: step(manager, agent, moment, case))[0])
+    return {"messages": agent.messages, "state": manager.get_state(), "exceptions": kinds, "requests": model.calls}
+
+
+def step(manager, agent, moment, case):
+    if moment == "turn_end":
+        return manager.apply_management(agent)
+    if moment == "overflow":
+        return manager.reduce_context(agent, e=ContextWindowOverflowException("too long"))
+    event = SimpleNamespace(agent=agent, projected_input_tokens=case["projected"])
+    manager._on_before_model_call_threshold(event)
+    if hasattr(manager, "_on_before_model_call"):
+        manager._on_before_model_call(event)
+    return None
+
+
+def run_agentic(case):
+    from strands._context_manager.modes.agentic import agentic_context
+
+    model = Stub(case["reply"], case["window"])
+    agent = shim(case, model)
+    tool = getattr(agentic_context, case["tool"])
+    context = SimpleNamespace(agent=agent)
+    kind, text = outcome(lambda: tool._tool_func(tool_context=context, **case["arguments"]))
+    return {"messages": agent.messages, "exceptions": [kind], "requests": model.calls, "text": text}
+
+
+def run_functions(case):
+    messages, at = case["messages"], case["at"]
+    results = {
+        "adjust": outcome(lambda: context_compression.adjust_split_point_for_tool_pairs(messages, at)),
+        "trim": outcome(lambda: context_compression.find_valid_trim_point(messages, at)),
+        "pinned": [outcome(lambda i=i: pin_message.is_pinned(messages, i)) for i in range(len(messages))],
+        "types": [
+            [context_compression.matches_message_type(message, kind) for kind in ("tools", "messages", "all")] for message in messages
+        ],
+    }
+    results["partition"] = outcome(lambda: pin_message.partition_pinned(messages, 0, min(at, len(messages))))
+    results["counted"] = asyncio.run(Stub({"blocks": []}, 1000).count_tokens(messages))
+    if messages:
+        place = at % len(messages)
+        results["pin"] = outcome(lambda: pin_message.pin_message(messages, place))[0]
+        results["unpin"] = outcome(lambda: pin_message.unpin_message(messages, (at + 1) % len(messages)))[0]
+    return {"results": results, "messages": messages}
+
+
+def run_projection(case):
+    model = Stub({"blocks": []}, 1000)
+    agent = Agent(model=model, messages=case["messages"], callback_handler=None, system_prompt=case["system"])
+    return {"projected": outcome(lambda: _estimate_input_tokens(agent))}
+
+
+def run_offloader(case):
+    from strands.vended_plugins.context_offloader import ContextOffloader
+    from strands.vended_plugins.context_offloader.storage import InMemoryStorage
+
+    model = Stub({"blocks": []}, 1000)
+    plugin = ContextOffloader(InMemoryStorage(), **case["params"])
+    agent = Agent(model=model, callback_handler=None, plugins=[plugin])
+    message = case["messages"][-1]
+    for index, block in enumerate(message["content"]):
+        if "toolResult" in block:
+            result = block["toolResult"]
+            use = {"toolUseId": result["toolUseId"], "name": "shell", "input": {}}
+            event = SimpleNamespace(agent=agent, cancel_message=None, tool_use=use, selected_tool=None, result=result)
+            outcome(lambda event=event: plugin._handle_tool_result(event))
+            message["content"][index] = {"toolResult": event.result}
+    return {"messages": case["messages"]}
+
+
+def run_pipeline(case):
+    from strands._context_manager.context_manager import ContextManager
+    from strands._context_manager.strategies.offload import Offload
+
+    def built(entry):
+        if isinstance(entry, str):
+            return entry
+        target = entry["target"] if isinstance(entry["target"], str) else list(entry["target"])
+        config = {k: entry[k] for k in ("preview_tokens", "preview") if k in entry}
+        when = {k: entry[k] for k in ("threshold", "utilization", "preserve_recent") if k in entry}
+        if entry["step"] == "drop":
+            return Offload.drop(target).when(**when)
+        return getattr(Offload, entry["step"])(target, config).when(**when)
+
+    model = Stub(case["reply"], case["window"])
+    if case["preset"]:
+        manager = ContextManager.from_strategy(case["preset"])
+    else:
+        manager = ContextManager(strategies=[built(entry) for entry in case["strategies"]], stash=case["stash"])
+    agent = Agent(model=model, messages=case["messages"], callback_handler=None, context_manager=manager)
+    kinds, acted = [], []
+    for moment in case["moments"]:
+        kind, done = outcome(lambda moment=moment: pipeline_step(manager, agent, moment, case))
+        kinds.append(kind)
+        acted.append(done)
+    stashed = {}
+    if manager.stash is not None:
+        for key in asyncio.run(manager.stash.list()):
+            stashed[key] = json.dumps(asyncio.run(manager.stash.retrieve(key)))
+    return {"messages": agent.messages, "exceptions": kinds, "requests": model.calls, "acted": acted, "stashed": stashed}
+
+
+async def pipeline_step(manager, agent, moment, case):
+    if moment == "arrival":
+        from strands.hooks.events import MessageAddedEvent
+
+        await agent.hooks.invoke_callbacks_async(MessageAddedEvent(agent=agent, message=agent.messages[-1]))
+        return None
+    if moment == "overflow":
+        return await manager._run_strategies(agent, overflow=True)
+    return await manager._run_strategies(agent, case["projected"])
+
+
+def run_restore(case):
+    from strands.session.file_session_manager import FileSessionManager
+
+    params = dict(case["params"])
+    manager = MANAGERS[case["manager"]](**params)
+    with tempfile.TemporaryDirectory() as folder:
+        model = Stub({"blocks": [{"text": "x"}]}, 1000)
+        first = Agent(
+            model=model,
+            messages=case["messages"],
+            agent_id="a",
+            callback_handler=None,
+            conversation_manager=manager,
+            session_manager=FileSessionManager("s", storage_dir=folder),
+        )
+        record = first._session_manager.session_repository.read_agent("s", "a")
+        record.conversation_manager_state = case["state"]
+        first._session_manager.session_repository.update_agent("s", record)
+        with contextlib.redirect_stdout(sys.stderr):
+            kind, second = outcome(
+                lambda: Agent(
+                    model=model,
+                    agent_id="a",
+                    callback_handler=None,
+                    conversation_manager=MANAGERS[case["manager"]](**params),
+                    session_manager=FileSessionManager("s", storage_dir=folder),
+                )
+            )
+    messages = second.messages if second is not None else None
+    state = second.conversation_manager.get_state() if second is not None else None
+    return {"messages": messages, "state": state, "exceptions": [kind]}
+
+
+def run_status(case):
+    from strands._context_manager.modes.agentic.agentic_context import create_token_usage_middleware
+
+    return {"text": captured_status(create_token_usage_middleware(), case)}
+
+
+def captured_status(middleware, case):
+    import dataclasses
+
+    try:
+        from strands.middleware.stages import InvokeModelContext
+    except ImportError:
+        from strands._middleware.stages import InvokeModelContext
+    fields = {field.name: None for field in dataclasses.fields(InvokeModelContext)}
+    fields |= {
+        "messages": [{"role": "user", "content": [{"text": "x"}]}],
+        "model": Stub({"blocks": []}, case["window"]),
+        "projected_input_tokens": case["projected"],
+        "dynamic_trailing_blocks": 0,
+    }
+    context = asyncio.run(middleware(InvokeModelContext(**fields)))
+    return context.messages[-1]["content"][-1]["text"]
+
+
+def run_search(case):
+    from strands.vended_plugins.context_offloader.search import _search_content
+
+    arguments = dict(case["search"])
+    if arguments.get("line_range"):
+        arguments["line_range"] = tuple(arguments["line_range"])
+    kind, text = outcome(lambda: _search_content(case["text"], **arguments))
+    return {"exceptions": [kind], "text": text}
+
+
+def run_request(case):
+    model = Stub({"blocks": [{"text": "ok"}]}, 10**9)
+    agent = Agent(
+        model=model, messages=case["messages"], callback_handler=None, conversation_manager=NullConversationManager()
+    )
+    kind, _ = outcome(lambda: agent.invoke_async("next"))
+    return {"exceptions": [kind], "requests": model.calls}
+
+
+RUNS = {
+    "manager": run_manager,
+    "agentic": run_agentic,
+    "functions": run_functions,
+    "projection": run_projection,
+    "offloader": run_offloader,
+    "pipeline": run_pipeline,
+    "restore": run_restore,
+    "status": run_status,
+    "search": run_search,
+    "request": run_request,
+}
+
+
+def main():
+    for line in sys.stdin:
+        case = restored(json.loads(line))
+        result = RUNS[case["kind"]](case)
+        print(json.dumps(plain(result)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
