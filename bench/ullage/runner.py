@@ -18,6 +18,7 @@ from ullage.records import RunRecord
 from ullage.types import Trace, digest_of
 
 Executor = Literal["local", "dask", "ray"]
+PLAN = "plan.json"
 PARTS = "parts"
 """Folder inside a run that holds finished records until the run is whole."""
 Progress = Callable[[int, int, str], None]
@@ -63,12 +64,9 @@ def harness_digest() -> str:
 
 def open_folder(folder: Path, plan: RunPlan) -> None:
     """Claim a run folder: a new one, or one with the same plan; another run's folder is a ``UserError``."""
-    path = folder / "plan.json"
+    path = folder / PLAN
     if path.is_file():
-        try:
-            found = msgspec.json.decode(path.read_bytes(), type=RunPlan)
-        except msgspec.DecodeError as error:
-            raise UserError(f"{path}: found a damaged plan ({error}); expected a run folder of this tool") from error
+        found = read_plan(folder)
         if found.run != plan.run:
             raise UserError(f"{folder}: holds another run ({found.run}); expected a new folder or run {plan.run}")
         return
@@ -76,6 +74,17 @@ def open_folder(folder: Path, plan: RunPlan) -> None:
         raise UserError(f"{folder}: found a folder that is not empty and no run; expected a new or empty folder")
     (folder / PARTS).mkdir(parents=True, exist_ok=True)
     _write_whole(path, msgspec.json.format(msgspec.json.encode(plan), indent=1))
+
+
+def read_plan(folder: Path) -> RunPlan:
+    """The plan of a run folder; raises ``UserError`` when there is none."""
+    path = folder / PLAN
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=RunPlan)
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; expected the folder of a run") from None
+    except msgspec.DecodeError as error:
+        raise UserError(f"{path}: found a damaged plan ({error}); expected a run folder of this tool") from error
 
 
 def execute(

@@ -11,7 +11,7 @@ from ullage.commands._output import say
 from ullage.errors import UserError
 from ullage.options import RunOptions
 from ullage.records import RunRecord
-from ullage.runfolder import RunFolder, write_run
+from ullage.runfolder import write_run
 from ullage.runner import Outcome, RunPlan, execute, open_folder, plan_of
 from ullage.types import Trace
 
@@ -75,4 +75,4 @@ def folder_name(name: str, options: RunOptions, plan: RunPlan) -> str:
     return f"{re.sub(r'[^A-Za-z0-9.]+', '-', name)[:24]}-{specs[:48].strip('-')}-{plan.run[:8]}"
 
 
-__all__ = ["Done", "RunFolder", "load", "run"]
+

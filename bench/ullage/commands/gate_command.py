@@ -63,7 +63,7 @@ def _run_now(baseline: Path, jobs: int):  # type: ignore[no-untyped-def]  # noqa
     """Run the baseline's own plan with the code as it is now, on the traces that it names."""
     import os
 
-    from ullage.runfolder import read_plan
+    from ullage.runner import read_plan
     from ullage.session import run
 
     plan = read_plan(baseline)

@@ -12,8 +12,8 @@ import click
 def command(run: Path) -> None:
     """Render a run folder again: report.html, report.md and charts/*.png."""
     from ullage.report import render
-    from ullage.runfolder import read_run, write_pages
+    from ullage.runfolder import read_run, write_files
 
     folder = read_run(run)
-    write_pages(run, render(folder.records))
+    write_files(folder.path, render(folder.records))
     print(run / "report.html")  # noqa: T201 - data: where the page is
