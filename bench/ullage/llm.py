@@ -8,13 +8,15 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
-from ullage.cassette import Cassette, LlmReply, LlmRequest
+from ullage.cassette import Cassette, LlmReply, LlmRequest, Mode
 from ullage.errors import UserError
 from ullage.pricing import PriceSheet, Unpriced, usd
 from ullage.types import Usage, canonical_json
 
+MODES: tuple[str, ...] = get_args(Mode)
 RETRIES = 4
 FIRST_PAUSE_S = 1.0
 """Pause before the first retry; it doubles with each."""
@@ -131,3 +133,15 @@ def parse_json_reply(text: str) -> Any:
             except json.JSONDecodeError:
                 continue
     return None
+
+
+def open_gateway(
+    model: str, *, api_base: str = "", temperature: float = 0.0, cassette: str = ".cassettes", mode: str = "record", budget_usd: float | None = None
+) -> Gateway:
+    """A gateway from the parameters of a reader's or summariser's spec; keys come from the environment alone."""
+    if mode not in MODES:
+        raise UserError(f"model {model}: found mode={mode!r}; expected one of {', '.join(MODES)}")
+    parameters: dict[str, Any] = {"temperature": temperature}
+    if api_base:
+        parameters["api_base"] = api_base
+    return Gateway(model=model, cassette=Cassette(folder=Path(cassette), mode=mode), parameters=parameters, budget_usd=budget_usd)  # type: ignore[arg-type]  # checked above
