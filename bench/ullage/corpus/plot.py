@@ -1,0 +1,220 @@
+"""The plot of a playbook: facts planted with their evidence, turned into probes whose answers are known by construction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import chain
+
+from msgspec import Struct
+
+from ullage.errors import UllageError
+from ullage.types import Block, Call, Grader, Message, Probe, Span, Text, ToolResult, ToolUse
+
+TYPES = (
+    "recall", "artifact", "continuation", "decision", "constraint", "negative", "abstention", "update", "temporal", "multi_hop",
+)  # fmt: skip
+"""The ten kinds of question of the bank."""
+SHORTEST_NAME = 4
+"""Characters below which a value is too common for its next occurrence to count as a restatement or a use."""
+MOST_SHARED = 0.34
+"""Share of a paraphrase's content words that may stand in its evidence; above it the question quotes."""
+
+
+class PlotError(UllageError):
+    """A playbook whose plot does not hold together: a bug of the playbook."""
+
+
+class Fact(Struct, frozen=True, kw_only=True):
+    """One planted fact: what to ask, what is right, and where the evidence stands.
+
+    ``ask`` becomes the lexical probe, ``again`` the paraphrase; either may be empty. ``absent`` are texts that must
+    occur nowhere in the trace (decoys). ``settled`` is the index of the message after which nothing changes.
+    """
+
+    key: str
+    type: str
+    ask: str = ""
+    again: str = ""
+    accept: tuple[str, ...] = ()
+    reject: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    grader: Grader = "exact"
+    prose: bool = False
+    evidence: tuple[Span, ...] = ()
+    quotes: tuple[str, ...] = ()
+    settled: int = 0
+    speaker: str = ""
+
+
+def text_of(block: Block) -> str:
+    """The text that spans of a block point into: a result's texts joined, a tool call's arguments."""
+    if isinstance(block, Text):
+        return block.text
+    if isinstance(block, ToolResult):
+        return "\n".join(item.text for item in block.content if isinstance(item, Text))
+    return block.arguments if isinstance(block, ToolUse) else ""
+
+
+def locate(messages: Sequence[Message], quote: str) -> tuple[int, Span]:
+    """The newest place where a quote stands: index of the message and span; raises ``PlotError``."""
+    for index in range(len(messages) - 1, -1, -1):
+        for number, block in enumerate(messages[index].blocks):
+            start = text_of(block).find(quote)
+            if start >= 0:
+                return index, Span(message=messages[index].id, block=number, start=start, end=start + len(quote))
+    raise PlotError(f"nothing said so far contains {quote!r}")
+
+
+def speaker_of(message: Message, block: int) -> str:
+    """Who brings the evidence: ``user``, ``assistant`` or ``tool``."""
+    return "tool" if isinstance(message.blocks[block], ToolResult) else message.role
+
+
+def infer_grader(accept: Sequence[str], choices: Sequence[str], *, prose: bool) -> Grader:
+    """The grader that fits the shape of an answer."""
+    if choices:
+        return "choice"
+    if not accept:
+        return "abstain"
+    answer = accept[0]
+    if not prose and re.fullmatch(r"[-+]?[\d,]*\.?\d+\s?(%|[a-zA-Z]{1,4})?", answer):
+        return "numeric"
+    if not prose and re.fullmatch(r"[\w.@-]*(/[\w.@-]+)+/?", answer):
+        return "path"
+    return "normalised" if prose or " " in answer else "exact"
+
+
+def probes_of(facts: Sequence[Fact], messages: Sequence[Message], calls: Sequence[Call], language: str) -> tuple[Probe, ...]:
+    """All probes of the plot, checked against the whole trace; raises ``PlotError``."""
+    texts = ["\n".join(text_of(block) for block in message.blocks) for message in messages]
+    whole = "\n".join(texts)
+    probes: list[Probe] = []
+    for fact in facts:
+        check(fact, whole)
+        for tier, question in (("lexical", fact.ask), ("paraphrase", fact.again)):
+            if question:
+                probes.append(_probe(fact, tier, question, texts, calls, language))
+    ids = [probe.id for probe in probes]
+    twice = {name for name in ids if ids.count(name) > 1}
+    if twice:
+        raise PlotError(f"facts named twice: {sorted(twice)}")
+    return tuple(probes)
+
+
+def _probe(fact: Fact, tier: str, question: str, texts: Sequence[str], calls: Sequence[Call], language: str) -> Probe:
+    return Probe(
+        id=f"plot-{fact.key}-{tier[:3]}",
+        question=question,
+        accept=fact.accept,
+        reject=fact.reject,
+        grader=fact.grader,
+        type=fact.type,
+        form="prose" if fact.prose else "typed",
+        tier="lexical" if tier == "lexical" else "paraphrase",
+        choices=fact.choices,
+        evidence=fact.evidence,
+        settled_at=fact.settled,
+        restated_at=_restated(fact, texts),
+        uses=_uses(fact, texts, calls),
+        provenance="plot",
+        language=language,
+        speaker=fact.speaker,
+    )
+
+
+def check(fact: Fact, whole: str) -> None:
+    """A fact must be answerable from its quotes and only from them; raises ``PlotError``."""
+    if fact.type not in TYPES:
+        raise PlotError(f"{fact.key}: type {fact.type!r} is none of {', '.join(TYPES)}")
+    if not (fact.ask or fact.again):
+        raise PlotError(f"{fact.key}: nothing is asked")
+    for text in fact.absent:
+        if text.lower() in whole.lower():
+            raise PlotError(f"{fact.key}: the decoy {text!r} occurs in the trace")
+    if fact.type == "abstention":
+        if not fact.absent or fact.accept:
+            raise PlotError(f"{fact.key}: a decoy names what is absent and accepts nothing")
+        return
+    if not fact.evidence or not fact.accept:
+        raise PlotError(f"{fact.key}: evidence or answer is missing")
+    _check_answer(fact)
+
+
+def _check_answer(fact: Fact) -> None:
+    quoted = "\n".join(fact.quotes).lower()
+    derived = fact.type == "multi_hop" and not fact.ask
+    if fact.grader not in ("choice", "set") and not derived and not any(a.lower() in quoted for a in fact.accept):
+        raise PlotError(f"{fact.key}: no accepted answer stands in the evidence {fact.quotes}")
+    if fact.grader == "choice" and not set(fact.accept) <= set(fact.choices):
+        raise PlotError(f"{fact.key}: the answer is not among the choices")
+    for question in (fact.ask, fact.again):
+        if fact.grader != "choice" and any(mentions(question, a) for a in fact.accept):
+            raise PlotError(f"{fact.key}: the question gives its answer away: {question!r}")
+    if fact.again and shared(fact.again, quoted) > MOST_SHARED:
+        raise PlotError(f"{fact.key}: paraphrase shares {shared(fact.again, quoted):.2f} of its words with the evidence: {fact.again!r}")
+
+
+def mentions(text: str, value: str) -> bool:
+    """Tell whether a value stands in a text as a whole word or number."""
+    edge = r"[A-Za-z0-9_]"
+    left = rf"(?<!{edge})" if re.match(edge, value) else ""
+    right = rf"(?!{edge})" if re.search(edge + r"\Z", value) else ""
+    return re.search(left + re.escape(value) + right, text, re.IGNORECASE) is not None
+
+
+def shared(question: str, evidence: str) -> float:
+    """Share of a question's content words that stand in its evidence; pairs of characters are the words of Chinese."""
+    wanted = content_words(question)
+    return len(wanted & content_words(evidence)) / len(wanted) if wanted else 0.0
+
+
+def content_words(text: str) -> set[str]:
+    """Words that carry meaning: no function words, crude stems; overlapping pairs of Chinese characters."""
+    plain = {w for w in re.findall(r"[a-z0-9][a-z0-9_]+", text.lower()) if w not in _FUNCTION_WORDS}
+    stems = {re.sub(r"(ing|ed|es|s)$", "", w) if len(w) > 4 else w for w in plain}
+    runs = re.findall(r"[\u4e00-\u9fff]+", text)
+    pairs = {run[k : k + 2] for run in runs for k in range(len(run) - 1)}
+    return stems | {p for p in pairs if not set(p) & _FUNCTION_CHARACTERS}
+
+
+_FUNCTION_WORDS = frozenset(
+    "the an of to in on at by for from with and or not is are was were be been do does did has have had it its this that these "
+    "those which what who whom whose when where why how many much long they them their we us our you your he she his her one any "
+    "as if than then into out up down over under after before while during about should must may can could would will there no "
+    "only first last now still yet also all each every some other".split()
+)
+_FUNCTION_CHARACTERS = frozenset("的了是在和与或把被从到对为什么哪个几多少谁怎样么吗呢吧这那有没不要应该必须可以后前时里上下中我们你他她它")
+
+
+def _restated(fact: Fact, texts: Sequence[str]) -> int | None:
+    """The last message after the evidence that names the answer again; unknown for short and prose answers."""
+    values = _names(fact)
+    later = [n for n in range(fact.settled + 1, len(texts)) if any(mentions(texts[n], v) for v in values)]
+    return later[-1] if later else None
+
+
+def _uses(fact: Fact, texts: Sequence[str], calls: Sequence[Call]) -> tuple[int, ...]:
+    values = _names(fact)
+    found = []
+    for number, call in enumerate(calls):
+        if call.reply is not None and call.reply > fact.settled and any(mentions(texts[call.reply], v) for v in values):
+            found.append(number)
+    return tuple(found)
+
+
+def _names(fact: Fact) -> list[str]:
+    return [v for v in fact.accept if len(v) >= SHORTEST_NAME and not fact.prose]
+
+
+def repeated_paragraphs(messages: Sequence[Message]) -> list[str]:
+    """Paragraphs of assistant text that occur more than once."""
+    paragraphs = chain.from_iterable(m.text.split("\n\n") for m in messages if m.role == "assistant")
+    seen: set[str] = set()
+    again = []
+    for paragraph in filter(None, (p.strip() for p in paragraphs)):
+        if paragraph in seen:
+            again.append(paragraph)
+        seen.add(paragraph)
+    return again
