@@ -13,7 +13,7 @@ from ullage.strategies.shared.estimators import strands_message_tokens
 from ullage.strategies.shared.manager import reason_of
 from ullage.strategies.shared.pins import is_pinned
 from ullage.strategies.shared.pipeline_steps import DropContent, Emergency, OffloadStep, Situation, Summarize, Truncate
-from ullage.strategies.shared.stash import store_message
+from ullage.strategies.shared.stash import note_retrievals, store_message
 from ullage.strategies.shared.tool_pairs import ContextWindowOverflowException
 from ullage.strategies.shared.work import Work
 from ullage.strategy import View
@@ -71,8 +71,10 @@ class Pipeline:
         if at < 0:
             return
         if self.stash:
+            note_retrievals(work, work.messages[at])
             store_message(work, work.messages[at])
-            work.own["backfilled"] = not work.as_given
+            if not work.as_given:
+                work.own["backfilled"] = True
         for step in self.steps:
             if step.eager and not is_pinned(work.messages, at):
                 self._swallow(work, step, lambda step=step: step.transform(work, at, stash=self.stash))

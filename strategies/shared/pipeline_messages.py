@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ullage.converse import NO_STATUS, RESERVED, dumped, loaded
+from ullage.strategies.shared.pins import has_pinned_flag
 from ullage.strategies.shared.shape import has_text, has_tool_result, has_tool_use
 from ullage.strategies.shared.work import Work
 from ullage.types import Message, Text, ToolResult, ToolUse
@@ -139,16 +140,20 @@ def _insert_marker(work: Work, at: int, text: str, gone: list[Message]) -> None:
 
 
 def _merge_same_roles(work: Work) -> None:
-    merged: list[Message] = []
-    for message in work.messages:
-        if merged and merged[-1].role == message.role:
-            merged[-1] = _joined(merged[-1], message)
+    """Merge neighbours of one role, in place and from the front: what raises half-way leaves the list half merged."""
+    messages, write = work.messages, 0
+    for read in range(len(messages)):
+        current = messages[read]
+        if write and messages[write - 1].role == current.role:
+            pinned = [has_pinned_flag(messages[write - 1]), has_pinned_flag(current)]
+            messages[write - 1] = _joined(messages[write - 1], current, pinned=any(pinned))
         else:
-            merged.append(message)
-    work.messages[:] = merged
+            messages[write] = current
+            write += 1
+    del messages[write:]
 
 
-def _joined(first: Message, second: Message) -> Message:
+def _joined(first: Message, second: Message, *, pinned: bool) -> Message:
     """Two messages as one: the first's identity, both contents, a pin of either; other metadata is lost."""
     extra: dict[str, Any] = loaded(first.extra) if first.extra else {}
     kept = {key: value for key, value in extra.items() if key == "tracking_id"}
@@ -158,7 +163,7 @@ def _joined(first: Message, second: Message) -> Message:
     return msgspec.structs.replace(
         first,
         blocks=first.blocks + second.blocks,
-        pinned=first.pinned or second.pinned,
+        pinned=pinned,
         extra=dumped(kept) if kept else "",
     )
 

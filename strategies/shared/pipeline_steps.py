@@ -77,7 +77,7 @@ class OffloadStep:
             return self._per_block(work, situation)
         if not situation.overflow and situation.utilization < self.utilization:
             return False
-        return len(work.messages) > 1 and self.remove_messages(work)
+        return len(work.messages) > 1 and self.remove_messages(work, stash=situation.stash)
 
     def _per_block(self, work: Work, situation: Situation) -> bool:
         everything = list(range(len(work.messages)))
@@ -94,8 +94,10 @@ class OffloadStep:
         for index in range(len(work.messages[at].blocks)):
             message = work.messages[at]
             block = message.blocks[index]
+            if not self._means(work, message, block, stash=stash):
+                continue
             tokens = strands_block_tokens(block)
-            if tokens <= (self.threshold or 0) or not self._means(work, message, block, stash=stash):
+            if tokens <= (self.threshold or 0):
                 continue
             refs = spelled(references(work, message, index)) if stash else ""
             new = self.replacement(work, message, block, tokens, refs)
@@ -116,27 +118,28 @@ class OffloadStep:
             return result_matches(message, block, self.target, work.messages)
         return self.target == "*"
 
-    def remove_messages(self, work: Work) -> bool:
+    def remove_messages(self, work: Work, *, stash: bool) -> bool:
         """Remove the eligible messages with their partners; tells whether there were any."""
-        going = removable(work.messages, self.eligible(work))
+        going = removable(work.messages, self.eligible(work, stash=stash))
         if not going:
             return False
         remove(work, going, self.marker(len(going)))
         return True
 
-    def eligible(self, work: Work) -> list[int]:
+    def eligible(self, work: Work, *, stash: bool) -> list[int]:
         """Positions of messages that the target means: not the first, not pinned, above the threshold if there is one."""
         messages = work.messages
         if self.preserve_recent > 0:
             meant = oldest_matches(messages, self.target, self.preserve_recent)
+            found = [at for at in meant if at > 0 and not is_pinned(messages, at)]
         else:
-            meant = [at for at, message in enumerate(messages) if message_matches(message, self.target, messages)]
-        found = [at for at in meant if at > 0 and not is_pinned(messages, at)]
-        return found if self.threshold is None else [at for at in found if self._is_large(work, at, self.threshold)]
+            free = (at for at in range(1, len(messages)) if not is_pinned(messages, at))
+            found = [at for at in free if message_matches(messages[at], self.target, messages)]
+        return found if self.threshold is None else [at for at in found if self._is_large(work, at, self.threshold, stash=stash)]
 
-    def _is_large(self, work: Work, at: int, threshold: int) -> bool:
+    def _is_large(self, work: Work, at: int, threshold: int, *, stash: bool) -> bool:
         message = work.messages[at]
-        return any(self._means(work, message, b, stash=True) and strands_block_tokens(b) > threshold for b in message.blocks)
+        return any(self._means(work, message, b, stash=stash) and strands_block_tokens(b) > threshold for b in message.blocks)
 
     def marker(self, removed: int) -> str:
         """What stands in the gap."""
@@ -170,11 +173,13 @@ class Truncate(OffloadStep):
     def replacement(self, work: Work, message: Message, block: Block, tokens: int, refs: str) -> Block | None:  # noqa: ARG002 - the base's signature
         """A preview with references; a medium becomes a placeholder."""
         if isinstance(block, ToolResult):
-            is_error(message, block)
-            return _with_refs(block, truncated_result(block, self.preview_tokens, self.preview), refs)
+            short = truncated_result(block, self.preview_tokens, self.preview)
+            if short is not block:
+                is_error(message, block)
+            return _with_refs(block, short, refs)
         if isinstance(block, Text):
-            short = preview_of(block.text, 1, self.preview_tokens, self.preview)
-            return block if short == block.text else Text(text=short + (f"\n\n[Stashed]{refs}" if refs else ""))
+            text = preview_of(block.text, 1, self.preview_tokens, self.preview)
+            return block if text == block.text else Text(text=text + (f"\n\n[Stashed]{refs}" if refs else ""))
         return Text(text=f"[Offloaded: ~{tokens} tokens]{refs}")
 
 
@@ -203,9 +208,9 @@ class Summarize(OffloadStep):
 
     label: ClassVar[str] = "summarize"
 
-    def remove_messages(self, work: Work) -> bool:
+    def remove_messages(self, work: Work, *, stash: bool) -> bool:
         """One request for all; what goes is replaced by the marker with the summary."""
-        going = removable(work.messages, self.eligible(work))
+        going = removable(work.messages, self.eligible(work, stash=stash))
         if not going:
             return False
         messages = tuple(work.messages[at] for at in going)

@@ -7,10 +7,12 @@ import json
 from typing import Any
 
 from ullage.converse import converse_block
-from ullage.strategies.shared.pipeline_messages import tool_name
 from ullage.strategies.shared.retrieval import RETRIEVE_CONTEXT
 from ullage.strategies.shared.work import Work
 from ullage.types import Block, Message, Opaque, Thinking, ToolResult, ToolUse
+
+RETRIEVALS = "retrievals"
+"""Key of the own state: ids of calls of the retrieval tool."""
 
 
 def references(work: Work, message: Message, index: int) -> tuple[str, ...]:
@@ -29,14 +31,17 @@ def spelled(refs: tuple[str, ...]) -> str:
 
 
 def store_message(work: Work, message: Message, *, keep_existing: bool = False) -> None:
-    """Put what a message holds into the store; calls, reasoning and cache points are left out, and retrieved content too."""
+    """Put what a message holds into the store; calls, reasoning and cache points are left out.
+
+    So are answers of the retrieval tool, but only to calls that were seen when they were added.
+    """
     for index, block in enumerate(message.blocks):
         if isinstance(block, (ToolUse, Thinking)) or (
             isinstance(block, Opaque) and block.kind in ("reasoningContent", "cachePoint")
         ):
             continue
         if isinstance(block, ToolResult):
-            if is_retrieval(work, block):
+            if block.tool_use_id in work.own.get(RETRIEVALS, ()):
                 continue
             for ref, item in zip(references(work, message, index), block.content, strict=True):
                 work.stash(ref, encoded(item), keep_existing=keep_existing)
@@ -44,9 +49,16 @@ def store_message(work: Work, message: Message, *, keep_existing: bool = False) 
             work.stash(references(work, message, index)[0], encoded(block), keep_existing=keep_existing)
 
 
+def note_retrievals(work: Work, message: Message) -> None:
+    """Remember the calls of the retrieval tool in a message that has just been added."""
+    calls = [b.id for b in message.blocks if isinstance(b, ToolUse) and b.name == RETRIEVE_CONTEXT.name]
+    if calls and message.role == "assistant":
+        work.own[RETRIEVALS] = [*work.own.get(RETRIEVALS, ()), *calls]
+
+
 def is_retrieval(work: Work, block: ToolResult) -> bool:
-    """Tell whether a result answers the retrieval tool, whose answers are neither stored nor shortened."""
-    return tool_name(work.view.context, block.tool_use_id) == RETRIEVE_CONTEXT.name
+    """Tell whether a result answers the retrieval tool: such a result is not shortened."""
+    return work.tool_name(block.tool_use_id) == RETRIEVE_CONTEXT.name
 
 
 def encoded(block: Block) -> str:

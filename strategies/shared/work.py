@@ -14,7 +14,7 @@ from ullage.converse import loaded
 from ullage.strategies.shared.edits import edits_between
 from ullage.strategies.shared.turns import Turns
 from ullage.strategy import Summary, SummaryRequest, View
-from ullage.types import Block, Decision, Edit, Inject, Message, Stash
+from ullage.types import Block, Decision, Edit, Inject, Message, Stash, ToolUse
 
 OWN = "own"
 """Key of the part of a state that the modelled system keeps elsewhere (flags on messages, objects in memory)."""
@@ -41,6 +41,7 @@ class Work:
         self.tiers: list[str] = []
         self.reasons: list[str] = []
         self.estimate: int | None = None
+        self._names: dict[str, str] | None = None
 
     def _with_pin(self, message: Message) -> Message:
         pinned = message.id in self.own.get("pinned", ()) or (message.pinned and message.id not in self.own.get("unpinned", ()))
@@ -59,6 +60,23 @@ class Work:
             n += 1
             name = f"{base}.{n}"
         return name
+
+    def tool_name(self, tool_use_id: str) -> str:
+        """The name of the tool that an id belongs to: of the newest call with it in the context, else empty."""
+        if len(self.before) < len(self.view.context):
+            return self._searched_name(tool_use_id)
+        if self._names is None:
+            self._names = {
+                b.id: b.name for m in self.view.context if m.role == "assistant" for b in m.blocks if isinstance(b, ToolUse)
+            }
+        return self._names.get(tool_use_id, "")
+
+    def _searched_name(self, tool_use_id: str) -> str:
+        """The same, looked for from the end: for work on the newest messages, whose calls are near."""
+        for message in reversed(self.view.context):
+            if tool_use_id in message.tool_use_ids and message.role == "assistant":
+                return next(b.name for b in reversed(message.blocks) if isinstance(b, ToolUse) and b.id == tool_use_id)
+        return ""
 
     def tracking_id(self, message: Message) -> str:
         """The id under which the package tracks a message: the message's own, or ``unknown`` for one given without."""

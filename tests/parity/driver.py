@@ -166,7 +166,8 @@ def run_functions(case):
         "trim": outcome(lambda: context_compression.find_valid_trim_point(messages, at)),
         "pinned": [outcome(lambda i=i: pin_message.is_pinned(messages, i)) for i in range(len(messages))],
         "types": [
-            [context_compression.matches_message_type(message, kind) for kind in ("tools", "messages", "all")] for message in messages
+            [context_compression.matches_message_type(message, kind) for kind in ("tools", "messages", "all")]
+            for message in messages
         ],
     }
     results["partition"] = outcome(lambda: pin_message.partition_pinned(messages, 0, min(at, len(messages))))
@@ -314,9 +315,7 @@ def run_search(case):
 
 def run_request(case):
     model = Stub({"blocks": [{"text": "ok"}]}, 10**9)
-    agent = Agent(
-        model=model, messages=case["messages"], callback_handler=None, conversation_manager=NullConversationManager()
-    )
+    agent = Agent(model=model, messages=case["messages"], callback_handler=None, conversation_manager=NullConversationManager())
     kind, _ = outcome(lambda: agent.invoke_async("next"))
     return {"exceptions": [kind], "requests": model.calls}
 

@@ -137,8 +137,7 @@ def offloader(case: Case, version: str) -> Case:
 
 
 def restore(case: Case, version: str) -> Case:
-    arguments = (("profile", version),) if case["manager"] != "null" else ()
-    done = reduce(str(Spec(case["manager"], arguments)), case["messages"], moment="restore", state=case["state"])
+    done = reduce(str(Spec(case["manager"], (("profile", version),))), case["messages"], moment="restore", state=case["state"])
     if done.exception:
         return {"messages": None, "state": None, "exceptions": [done.exception]}
     return {"messages": done.messages, "state": done.state, "exceptions": [None]}
