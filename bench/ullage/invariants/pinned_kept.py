@@ -1,0 +1,22 @@
+"""Pinned and protected messages are never edited, at any tier, not even at an overflow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ullage.invariants import Invariant
+from ullage.invariants._watch import Watch
+from ullage.types import Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinnedKept(Invariant):
+    """Messages that the recording pins or protects stay in every request, byte for byte."""
+
+    summary: ClassVar[str] = "pinned and protected messages stay as they are"
+    source: ClassVar[str] = "the red lines reported for MUR AI: protected parts are never edited, rather overflow"
+
+    def open(self, trace: Trace) -> Watch:
+        """Watch the pinned and protected messages."""
+        return Watch(self, trace, lambda message: message.pinned or message.protected, "a pinned or protected message")
