@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from ullage.exams import is_compaction
-from ullage.intervals import Interval, bootstrap, t_interval
+from ullage.intervals import Interval, bootstrap, rank_intervals, t_interval
 from ullage.pricing import Money, usd
 from ullage.records import RunRecord
 from ullage.scored import Scored, headline, mean, scored
@@ -60,7 +60,9 @@ def run_summary(
     specs = [spec for spec in order if spec in groups]
     specs += sorted((spec for spec in groups if spec not in specs), key=lambda spec: (groups[spec][0].kind == "bound", spec))
     times = overhead_ms or {}
-    return {"run": run, "strategies": [strategy_summary(groups[spec], times.get(spec)) for spec in specs]}
+    entries = [strategy_summary(groups[spec], times.get(spec)) for spec in specs]
+    _put_ranks(entries, groups)
+    return {"run": run, "strategies": entries}
 
 
 def by_spec(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
@@ -131,7 +133,7 @@ def _put_retention(figures: Figures, traces: Sequence[TraceScores]) -> None:
     figures.put("traces_scored", len(raw))
     figures.put("retention", fmean(raw) if raw else None, nothing)
     found = t_interval(raw)
-    figures.put("interval", pair_of(found), nothing if not raw else "an interval needs at least two traces")
+    figures.put("interval", _within_shares(pair_of(found)), nothing if not raw else "an interval needs at least two traces")
     for key in ("survival", "floor", "ceiling"):
         figures.put(key, mean(getattr(t, key) for t in traces), nothing if not raw else f"no answer gave a {key}")
     _put_normalised(figures, traces)
@@ -154,6 +156,20 @@ def _put_normalised(figures: Figures, traces: Sequence[TraceScores]) -> None:
     figures.put("retention_normalised", value, reason)
     found = None if value is None else bootstrap(columns, lambda r, f, c: (r - f) / (c - f))
     figures.put("interval_normalised", pair_of(found), reason if value is None else "an interval needs at least two traces")
+
+
+def _put_ranks(entries: Sequence[dict[str, Any]], groups: Mapping[str, Sequence[RunRecord]]) -> None:
+    """Rank intervals of the strategies by retention, over the traces on which every one of them was scored."""
+    for entry in entries:
+        entry["rank"] = None
+        entry["reasons"]["rank"] = "a rank needs two strategies scored on the same two traces"
+    ranked = [entry for entry in entries if entry["kind"] == "strategy" and entry["retention"] is not None]
+    scores = [{r.inputs.trace: trace_scores(r).retention for r in groups[entry["spec"]]} for entry in ranked]
+    shared = [trace for trace in scores[0] if all(found.get(trace) is not None for found in scores)] if len(scores) > 1 else []
+    found = rank_intervals([[row[trace] or 0.0 for trace in shared] for row in scores]) if shared else None
+    for entry, pair in zip(ranked, found or (), strict=False):
+        entry["rank"] = list(pair)
+        del entry["reasons"]["rank"]
 
 
 def _put_tokens(figures: Figures, records: Sequence[RunRecord]) -> None:
@@ -227,6 +243,11 @@ def _put_no_bill(figures: Figures, reason: str) -> None:
 def pair_of(interval: Interval | None) -> list[float] | None:
     """The two limits of an interval for JSON."""
     return None if interval is None else [round(interval.low, DIGITS), round(interval.high, DIGITS)]
+
+
+def _within_shares(pair: list[float] | None) -> list[float] | None:
+    """A t interval of a share, cut where no share can lie."""
+    return None if pair is None else [min(1.0, max(0.0, limit)) for limit in pair]
 
 
 HEADER = (

@@ -71,7 +71,7 @@ def make_record(  # noqa: PLR0913 - each names one thing that a test may want to
     into every place that holds text of the trace.
     """
     asked = _probes(trace, probes, calls, text)
-    made = _replayed(calls, window, threshold)
+    made = _replayed(trace, calls, window, threshold)
     rng = random.Random(f"{trace} {spec} {seed}")
     kept = {item.probe.id: rng.random() < keep for item in asked}
     _examine(made, asked, _Reading(calls=calls, kept=kept, noise=noise, rng=rng))
@@ -148,14 +148,14 @@ def _probes(trace: str, count: int, calls: int, text: str) -> tuple[AskedProbe, 
     return tuple(found)
 
 
-def _replayed(calls: int, window: int, threshold: float) -> _Made:
+def _replayed(trace: str, calls: int, window: int, threshold: float) -> _Made:
     made, tokens, cached = _Made(), OVERHEAD, 0
     for call in range(calls):
         tokens += STEP
         new: tuple[int, ...] = ()
         if tokens > threshold * window:
             new, cached = (len(made.compactions),), OVERHEAD
-            made.compactions.append(_compaction(call, tokens, tokens // 2))
+            made.compactions.append(_compaction(trace, made.compactions[-1].call if made.compactions else 0, call, tokens))
             tokens //= 2
         if tokens > window - 8_000:
             made.died_at = call
@@ -173,9 +173,9 @@ def _replayed(calls: int, window: int, threshold: float) -> _Made:
     return made
 
 
-def _compaction(call: int, before: int, after: int) -> Compaction:
+def _compaction(trace: str, since: int, call: int, before: int) -> Compaction:
     summary = Message(id=f"summary-{call}", role="user", blocks=(Text(text="what happened so far"),), synthetic=True)
-    dropped = tuple(f"m{n}" for n in range(3))
+    dropped = tuple(f"{trace}-{n}" for n in range(2 * since, 2 * call))
     return Compaction(
         call=call,
         moment=Moment.BEFORE_CALL,
@@ -183,7 +183,7 @@ def _compaction(call: int, before: int, after: int) -> Compaction:
         tier="summarise",
         reason="over the threshold",
         tokens_before=before,
-        tokens_after=after,
+        tokens_after=before // 2,
         first_changed=0,
         summarizer=Usage(uncached=5_000, output=500),
         summarizer_calls=1,

@@ -1,0 +1,84 @@
+"""Retention cut by age, probe type and checkpoint: macro means over traces with their intervals and denominators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from ullage.intervals import t_interval
+from ullage.records import RunRecord
+from ullage.scored import Scored, headline, scored
+
+AGE_GROUPS = ((0, 0, "0"), (1, 1, "1"), (2, 2, "2"), (3, 3, "3"), (4, 7, "4–7"), (8, 10**9, "8+"))
+"""Ages in compactions: single up to three, where most facts are, then ever wider so that each group has questions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One group of questions: mean over traces, t interval (none for one trace), and what it rests on."""
+
+    value: float
+    low: float | None
+    high: float | None
+    questions: int
+    traces: int
+
+
+def by_age(records: Iterable[RunRecord]) -> dict[str, Cell]:
+    """Retention by how many compactions a fact has been through out of its raw form.
+
+    All examinations count but those that a trace's early end prevented: there a fact has no age.
+    """
+    return _cut(records, _examined, lambda item: age_group(item.age))
+
+
+def by_type(records: Iterable[RunRecord]) -> dict[str, Cell]:
+    """Retention by probe type at the common checkpoints."""
+    return _cut(records, headline, lambda item: item.asked.probe.type)
+
+
+def by_checkpoint(records: Iterable[RunRecord]) -> dict[str, Cell]:
+    """Retention at each common checkpoint."""
+    return _cut(records, headline, lambda item: item.place[1] if item.exam.share is None else f"{100 * item.exam.share:g} %")
+
+
+def age_group(age: int) -> str:
+    """The label of the group that an age belongs to."""
+    return next(label for low, high, label in AGE_GROUPS if low <= age <= high)
+
+
+def _examined(items: Iterable[Scored]) -> tuple[Scored, ...]:
+    return tuple(item for item in items if item.score is not None and not item.decoy and not item.exam.dead)
+
+
+def _cut(
+    records: Iterable[RunRecord], choose: Callable[[Iterable[Scored]], Sequence[Scored]], key: Callable[[Scored], str]
+) -> dict[str, Cell]:
+    groups: dict[str, list[list[float]]] = {}
+    for record in records:
+        here: dict[str, list[float]] = {}
+        for item in choose(scored(record)):
+            here.setdefault(key(item), []).append(item.score or 0.0)
+        for label, scores in here.items():
+            groups.setdefault(label, []).append(scores)
+    return {label: _cell(traces) for label, traces in _ordered(groups).items()}
+
+
+def _cell(traces: Sequence[Sequence[float]]) -> Cell:
+    means = [fmean(scores) for scores in traces]
+    found = t_interval(means)
+    return Cell(
+        value=fmean(means),
+        low=None if found is None else max(0.0, found.low),
+        high=None if found is None else min(1.0, found.high),
+        questions=sum(map(len, traces)),
+        traces=len(traces),
+    )
+
+
+def _ordered(groups: Mapping[str, list[list[float]]]) -> dict[str, list[list[float]]]:
+    ages = [label for _, _, label in AGE_GROUPS]
+    if set(groups) <= set(ages):
+        return {label: groups[label] for label in ages if label in groups}
+    return dict(sorted(groups.items()))
