@@ -7,8 +7,8 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from ullage.gate import PLANNED_CORRELATION, PLANNED_DISCORDANCE, Broken, Judgement, exit_code, overall
-from ullage.markdown import code, table
-from ullage.plain import one_line, plain
+from ullage.markdown import code, inline, table
+from ullage.plain import plain
 from ullage.tables import DIGITS, UNKNOWN
 
 LISTED = 20
@@ -74,12 +74,12 @@ def comment(judgements: Sequence[Judgement], margin: float) -> str:
     ]
     parts = [
         f"### Ullage gate: {MARKS[verdict]}",
-        "\n".join(f"- {one_line(reason)}" for reason in reasons_of(judgements)),
+        "\n".join(f"- {inline(reason)}" for reason in reasons_of(judgements)),
         table(header, rows),
         _explanation(margin),
         _broken_section([item for j in judgements for item in j.zero_tolerance]),
         _changed_section([probe for j in judgements for probe in j.changed]),
-        "\n".join(f"- {one_line(note)}" for note in dict.fromkeys(note for j in judgements for note in j.notes)),
+        "\n".join(f"- {inline(note)}" for note in dict.fromkeys(note for j in judgements for note in j.notes)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -175,7 +175,7 @@ AnyChart = LineChart | ScatterChart | StackChart | DotChart | BarChart
 
 def scale(label: str, kind: Kind, high: float, *, low: float = 0.0, about: int = 5) -> Axis:
     """An axis from ``low`` to a round number at or above ``high``, with about so many round ticks."""
-    span = max(high - low, 1e-12)
+    span = high - low if high > low else 1.0
     raw = span / about
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= raw * 0.999)

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ullage.breakdowns import AGE_GROUPS, Cell, by_age, by_type
-from ullage.markdown import code, table
-from ullage.plain import one_line
+from ullage.markdown import code, inline, table
 from ullage.report import findings
 from ullage.report.charts import AnyChart
 from ullage.report.figures import Shown
@@ -26,12 +25,12 @@ def page_markdown(run: str, summary: Mapping[str, Any], shown: Shown, charts: Se
         " · ".join(f"{name} {code(value)}" for name, value in facts(shown)),
         "## Summary",
         _summary(shown, summary),
-        "\n".join(f"- {_line(note)}" for note in table_notes(summary)),
+        "\n".join(f"- {inline(note)}" for note in table_notes(summary)),
         "## Retention by age, in compactions",
         _cells({spec: by_age(shown.groups[spec]) for spec in shown.strategies}, [label for _, _, label in AGE_GROUPS]),
         "## Retention by probe type",
         _cells({spec: by_type(shown.groups[spec]) for spec in shown.groups}, []),
-        *(f"![{_line(chart.title)}](charts/{chart.slug}.png)\n\n*{_line(chart.caption)}*" for chart in charts),
+        *(f"![{inline(chart.title)}](charts/{chart.slug}.png)\n\n*{inline(chart.caption)}*" for chart in charts),
         "## Lost facts",
         *(_losses(shown, spec) for spec in shown.strategies),
         "## Broken rules, faults and early ends",
@@ -118,8 +117,3 @@ def _traces(shown: Shown) -> str:
         rows.append((code(note.id), code(note.format), code(record.model), *cells))
     header = ("trace", "format", "model", "calls", "tokens", "window", "count factor", "overhead", "unrecorded", "probes asked")
     return table(header, rows, right=range(3, len(header)))
-
-
-def _line(text: str) -> str:
-    """One line in which nothing of a recording is markup: specs and ids inside it are neutralised."""
-    return "".join(f"\\{c}" if c in "\\`*_[]<>|#!@" else c for c in one_line(text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,7 +54,8 @@ def paint(charts: Sequence[AnyChart]) -> dict[str, bytes]:
     """The PNG files of charts, by slug."""
     import matplotlib as mpl  # noqa: PLC0415 - 0.6 s, only when pictures are asked for
 
-    with mpl.rc_context():
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph ")  # names in other scripts show as boxes; the page shows them whole
         mpl.rcdefaults()  # a person's own style file must not change the bytes
         mpl.rcParams.update(STYLE)
         return {chart.slug: _paint(chart) for chart in charts}
