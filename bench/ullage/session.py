@@ -65,7 +65,7 @@ def _finish(folder: Path, plan: RunPlan, outcome: Outcome) -> Done:
     timings = [one.timing for one in outcome.finished]
     overhead = {spec: sum(t.decide_ns for t in timings if t.spec == spec) / 1e6 for spec in plan.options.strategies}
     summary = run_summary(outcome.records, run=folder.name, overhead_ms=overhead, order=plan.options.strategies)
-    write_run(folder, plan, outcome.records, timings, render(outcome.records))
+    write_run(folder, plan, outcome.records, timings, render(outcome.records, order=plan.options.strategies))
     return Done(folder, plan, outcome.records, summary)
 
 

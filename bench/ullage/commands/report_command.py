@@ -15,5 +15,5 @@ def command(run: Path) -> None:
     from ullage.runfolder import read_run, write_files
 
     folder = read_run(run)
-    write_files(folder.path, render(folder.records))
+    write_files(folder.path, render(folder.records, order=folder.order))
     print(run / "report.html")  # noqa: T201 - data: where the page is
