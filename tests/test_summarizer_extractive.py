@@ -27,6 +27,7 @@ CHINESE = (
     assistant("我决定按使用场景分组，而不是按年龄，因为年龄在访谈里没有带来差别。", "a1"),
     tool_call("a2", "t1", name="read", path="访谈/第三位.md"),
     tool_result("r3", t1="受访者三：我每天早上七点用它记账，周末几乎不打开。\n受访者三：导出失败过两次，提示超时。"),
+    tool_result("r4", t1="\n".join(f"受访者四：第 {n} 天我记了 {n * 3} 笔，没有特别的事情发生。" for n in range(40))),
 )
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=300)
 
