@@ -167,6 +167,7 @@ def test_breakdowns_hold_every_question_once() -> None:
     questions = sum(len(headline(scored(record))) for record in records)
     assert sum(cell.questions for cell in by_type(records).values()) == questions
     assert sum(cell.questions for cell in by_checkpoint(records).values()) == questions
+    assert list(by_checkpoint(records)) == ["40 %", "70 %", "100 %"]
     ages = by_age(records)
     assert list(ages) == ["0", "1", "2"]
     assert ages["0"].value == 1.0

@@ -39,8 +39,9 @@ def by_type(records: Iterable[RunRecord]) -> dict[str, Cell]:
 
 
 def by_checkpoint(records: Iterable[RunRecord]) -> dict[str, Cell]:
-    """Retention at each common checkpoint."""
-    return _cut(records, headline, lambda item: item.place[1] if item.exam.share is None else f"{100 * item.exam.share:g} %")
+    """Retention at each common checkpoint, in their order along the trace."""
+    found = _cut(records, headline, lambda item: item.place[1] if item.exam.share is None else f"{100 * item.exam.share:g} %")
+    return dict(sorted(found.items(), key=lambda pair: _leading_number(pair[0])))
 
 
 def age_group(age: int) -> str:
@@ -82,3 +83,8 @@ def _ordered(groups: Mapping[str, list[list[float]]]) -> dict[str, list[list[flo
     if set(groups) <= set(ages):
         return {label: groups[label] for label in ages if label in groups}
     return dict(sorted(groups.items()))
+
+
+def _leading_number(label: str) -> float:
+    """The number in ``40 %`` or ``call 40``; other labels go last."""
+    return next((float(word) for word in label.split() if word.replace(".", "", 1).isdigit()), float("inf"))
