@@ -56,7 +56,7 @@ class Arrivals:
         self.count = 0
 
     def until(self, upto: int) -> Iterable[int]:
-        """The positions that came in since the last call."""
+        """The positions that came in since it was last asked."""
         before = self.count
         while self.count < len(self._positions) and self._positions[self.count] < upto:
             self.count += 1

@@ -1,7 +1,7 @@
 """The scanner behind all rules about the shape of a request: one pass over the turns that changed, for any number of rules.
 
-It mirrors the request as turns. At a step it cuts the turns from the first changed position on (the turn that ends there
-too: it may grow), rebuilds them, and asks about each rebuilt turn the rules that its bits can concern. So a call without
+It mirrors the request as turns. At a step it cuts the turns from the first changed position on, rebuilds them, and asks about
+each rebuilt turn (and the one before, which may have grown) the rules that its bits can concern. So a call without
 edits costs its new messages, and an edit costs the messages behind it, as applying it did.
 
 A finding is keyed by rule, message and detail, and by whether the uncompacted history holds it too at this call. Those of
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ullage.invariants import RECORDED, Invariant
 from ullage.invariants._past import Past
-from ullage.invariants._turns import Turn, turns_of
+from ullage.invariants._turns import SERVER, Turn
 from ullage.step import Step
 from ullage.types import Erase, Message, Trace, Violation
 
@@ -60,7 +60,10 @@ class TurnRule(Invariant):
         raise NotImplementedError
 
     def look(self, scene: Scene, at: int, *, last: bool) -> Iterable[Finding]:
-        """Findings at the turn ``scene.turns[at]``; ``last``: the request ends with it."""
+        """Findings at the turn ``scene.turns[at]``; ``last``: the request ends with it.
+
+        Being last may only add findings, except at turns with the bit ``SERVER``.
+        """
         raise NotImplementedError
 
     def open(self, trace: Trace) -> Scanner:
@@ -75,7 +78,6 @@ class Scanner:
         self._rules = rules
         self._past = Past(trace=trace)
         self._turns: list[Turn] = []
-        self._messages: list[Message] = []
         self._calls: dict[str, list[int]] = {}
         self._concerned: dict[int, tuple[TurnRule, ...]] = {}
         self._with_injected = False
@@ -84,13 +86,18 @@ class Scanner:
     def check(self, step: Step) -> list[Violation]:
         """New findings in the request of one step, in the order of its turns."""
         self._past.at(step)
-        gone = self._cut(self._start(step))
-        self._read(step)
+        start = self._start(step)
+        gone, kept = self._cut(start)
+        self._read([*kept, *step.context[start:]])
+        if step.injected:
+            self._read([Message(id=INJECTED, role="user", blocks=step.injected)])
+        self._with_injected = bool(step.injected)
         return self._look(gone, step.index)
 
     def _start(self, step: Step) -> int:
         """The first position to read again: what changed, what the server erased, and the injected blocks of last time."""
-        start = min(step.changed_from, len(self._messages) - self._with_injected)
+        length = self._turns[-1].stop - self._with_injected if self._turns else 0
+        start = min(step.changed_from, length)
         for event in step.compactions:
             for edit in event.edits:
                 if isinstance(edit, Erase):
@@ -98,33 +105,42 @@ class Scanner:
                     start = start if at is None else min(start, at)
         return start
 
-    def _cut(self, position: int) -> frozenset[Key]:
-        """Forget the turns that reach ``position``, but not their messages before it; returns the findings that they had."""
+    def _cut(self, position: int) -> tuple[frozenset[Key], list[Message]]:
+        """Forget the turns that reach beyond ``position``; returns their findings and the messages before it.
+
+        The turn that ends there is asked about again if it may have other findings now that it is not the last, or is it
+        again; if it grows, ``add`` says so.
+        """
         turns = self._turns
+        cut = bool(turns) and turns[-1].stop > position
         gone: tuple[Key, ...] = ()
-        while turns and turns[-1].stop >= position:
+        kept: list[Message] = []
+        while turns and turns[-1].stop > position:
             turn = turns.pop()
             gone += turn.findings
+            kept = turn.messages[: max(0, position - turn.start)]
             for use in turn.uses:
                 positions = self._calls[use]
                 positions.pop()
                 if not positions:
                     del self._calls[use]
-        del self._messages[position:]
-        return frozenset(gone)
+        if turns:
+            gone += turns[-1].findings
+            turns[-1].fresh = cut or bool(turns[-1].findings or turns[-1].bits & SERVER)
+            turns[-1].findings = ()
+        return frozenset(gone), kept
 
-    def _read(self, step: Step) -> None:
-        """Rebuild the turns from where they were cut."""
-        self._messages += step.context[len(self._messages) :]
-        self._with_injected = bool(step.injected)
-        if step.injected:
-            self._messages.append(Message(id=INJECTED, role="user", blocks=step.injected))
-        start = self._turns[-1].stop if self._turns else 0
-        for turn in turns_of(self._messages[start:], start):
-            self._turns.append(turn)
-            for at, message in enumerate(turn.messages, turn.start):
-                for use in message.tool_use_ids:
-                    self._calls.setdefault(use, []).append(at)
+    def _read(self, messages: Iterable[Message]) -> None:
+        """Append messages, merging those of one role."""
+        turns, at = self._turns, self._turns[-1].stop if self._turns else 0
+        for message in messages:
+            if turns and turns[-1].role == message.role:
+                turns[-1].add(message)
+            else:
+                turns.append(Turn(at, message))
+            for use in message.tool_use_ids:
+                self._calls.setdefault(use, []).append(at)
+            at += 1
 
     def _look(self, gone: frozenset[Key], call: int) -> list[Violation]:
         """Ask the rules about every rebuilt turn."""

@@ -28,7 +28,10 @@ SERVER_CALL, SERVER_RESULT = "_tool_use", "_tool_result"
 
 
 class Turn:
-    """Messages of one role in a row. ``start`` is the position of the first; ``bits`` say what it holds."""
+    """Messages of one role in a row. ``start`` is the position of the first; ``bits`` say what it holds.
+
+    ``fresh`` and ``findings`` are the scanner's: whether the rules must be asked again, and what they said.
+    """
 
     __slots__ = ("bits", "findings", "fresh", "messages", "results", "role", "start", "uses")
 
@@ -40,7 +43,6 @@ class Turn:
         self.uses: list[str] = []
         self.results: list[str] = []
         self.findings: tuple[tuple[str, str, str, bool], ...] = ()
-        self.fresh = True
         self.add(first)
 
     @property
@@ -50,6 +52,7 @@ class Turn:
 
     def add(self, message: Message) -> None:
         """Merge one more message into the turn."""
+        self.fresh = True
         bits = self.bits | (SEVERAL if self.messages else 0)
         self.messages.append(message)
         seen = 0
@@ -102,6 +105,8 @@ def turns_of(messages: Iterable[Message], start: int = 0) -> list[Turn]:
     return turns
 
 
-def latest_assistant(turns: Sequence[Turn]) -> Turn | None:
-    """The last turn of the model."""
-    return next((turn for turn in reversed(turns) if turn.bits & ASSISTANT), None)
+def latest_assistant(turns: Sequence[Turn], at: int) -> Turn | None:
+    """The last turn of the model up to the one at a position."""
+    while at >= 0 and not turns[at].bits & ASSISTANT:
+        at -= 1
+    return turns[at] if at >= 0 else None

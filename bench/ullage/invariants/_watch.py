@@ -24,11 +24,11 @@ class Watch:
 
     def check(self, step: Step) -> list[Violation]:
         """New losses at one step."""
+        if not step.compactions:
+            return []
         for at in self._arrivals.until(step.call.upto):
             message = self._trace.messages[at]
             self._watched[message.id] = message
-        if not self._watched or not step.compactions:
-            return []
         found = []
         for message_id in sorted(touched(step) & self._watched.keys()):
             how = fate(step, self._watched[message_id], lambda message: message.key)

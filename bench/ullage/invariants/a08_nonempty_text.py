@@ -24,12 +24,11 @@ class NonemptyText(TurnRule):
         """A turn with something blank."""
         return bool(bits & BLANK)
 
-    def look(self, scene: Scene, at: int, *, last: bool) -> Iterable[Finding]:
-        """One finding at each message with something blank; a last assistant message may be without content."""
-        turn = scene.turns[at]
+    def look(self, scene: Scene, at: int, *, last: bool) -> Iterable[Finding]:  # noqa: ARG002 - the signature of all rules
+        """One finding at each message with something blank."""
         found = []
-        for message in turn.messages:
-            if not message.blocks and not (last and turn.role == "assistant" and message is turn.messages[-1]):
+        for message in scene.turns[at].messages:
+            if not message.blocks:
                 found.append(Finding(message.id, "a message without content"))
             elif any(isinstance(block, Text) and not block.text.strip() for block in message.blocks):
                 found.append(Finding(message.id, "a text block of nothing but white space"))

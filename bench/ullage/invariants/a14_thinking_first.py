@@ -27,7 +27,7 @@ class ThinkingFirst(TurnRule):
         """One finding, at the first message of that turn."""
         if not scene.past.thinks:
             return ()
-        sent, recorded = latest_assistant(scene.turns[: at + 1]), scene.past.last_reply()
+        sent, recorded = latest_assistant(scene.turns, at), scene.past.last_reply()
         if sent is None or recorded is None or not sent.bits & USE or sent.starts_thinking or not recorded.starts_thinking:
             return ()
         return (Finding(sent.messages[0].id, "the last assistant turn calls tools and does not begin with its thinking"),)

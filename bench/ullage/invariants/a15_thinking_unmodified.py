@@ -26,7 +26,7 @@ class ThinkingUnmodified(TurnRule):
 
     def look(self, scene: Scene, at: int, *, last: bool) -> Iterable[Finding]:  # noqa: ARG002 - the signature of all rules
         """One finding at each message of the latest assistant turn whose thinking is not the recorded one."""
-        sent = latest_assistant(scene.turns[: at + 1])
+        sent = latest_assistant(scene.turns, at)
         if sent is None or not sent.bits & THINKING:
             return ()
         return [

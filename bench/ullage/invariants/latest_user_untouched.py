@@ -37,9 +37,11 @@ class _Latest:
 
     def check(self, step: Step) -> list[Violation]:
         """One finding when the latest user message is lost."""
+        if not step.compactions:
+            return []
         for at in self._arrivals.until(step.call.upto):
             self._latest, self._lost = self._trace.messages[at], False
-        if self._latest is None or not step.compactions or self._latest.id not in touched(step):
+        if self._latest is None or self._latest.id not in touched(step):
             return []
         how, before = fate(step, self._latest, said), self._lost
         self._lost = bool(how)

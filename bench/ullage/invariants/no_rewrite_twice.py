@@ -34,6 +34,8 @@ class _Versions:
 
     def check(self, step: Step) -> list[Violation]:
         """One finding for each change of content after a message's first."""
+        if not step.compactions:
+            return []
         edits = [edit for event in step.compactions for edit in event.edits]
         again = [message_id for edit in edits for message_id in self._changed(edit) if self._changes[message_id] > 1]
         return [

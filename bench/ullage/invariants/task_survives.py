@@ -38,7 +38,7 @@ class _Task:
 
     def check(self, step: Step) -> list[Violation]:
         """One finding when no message holds the task any more."""
-        if self._task is None or not step.compactions or step.call.upto <= self._position:
+        if not step.compactions or self._task is None or step.call.upto <= self._position:
             return []
         edited = touched(step)
         if self._holder is not None and self._holder not in edited:
