@@ -40,7 +40,7 @@ def _check(name: str, state: str, found: str) -> dict[str, Any]:
 
 
 def _scorer() -> list[dict[str, Any]]:
-    from ullage.scoring import self_test
+    from ullage.scoring_self_test import self_test
 
     results = list(self_test())
     wrong = [case for case, expected, got in results if expected != got]
