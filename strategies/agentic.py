@@ -35,7 +35,7 @@ class Agentic(Preset):
     summary: ClassVar[str] = "the model compacts by three tools, told of the window by a status line; with a safety net"
     sources: ClassVar[tuple[str, ...]] = ("strands-agents 1.44 to 1.62: Agent(context_manager='agentic')",)
     known_violations: ClassVar[dict[str, str]] = Preset.known_violations | {
-        "tool_pairs": "the first user message is kept although it may answer a call that goes",
+        "a05_orphan_result": "the first user message is kept although it may answer a call that goes",
     }
 
     def __post_init__(self) -> None:

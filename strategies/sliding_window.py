@@ -44,8 +44,8 @@ class SlidingWindow(ConversationManager):
     sources: ClassVar[tuple[str, ...]] = ("strands-agents 1.36 to 1.62: SlidingWindowConversationManager",)
     known_violations: ClassVar[dict[str, str]] = {
         "task_survives": "the first message is removed like any other unless pin_first is set",
-        "first_is_user": "the tool-pair fall-back lets a history begin with a tool call",
-        "role_alternation": "a pinned message may stand before a kept user message",
+        "a01_first_user": "the tool-pair fall-back lets a history begin with a tool call",
+        "a02_role_alternation": "a pinned message may stand before a kept user message",
         "strict_shrink": "cutting a result of 401 characters makes it longer",
     }
 
@@ -100,7 +100,8 @@ class SlidingWindow(ConversationManager):
         if self.window_size == 0:
             self._remove(work, len(work.messages))
             return
-        if overflow and self.should_truncate_results and _truncate_oldest_result(work):
+        oldest = _oldest_result(work.messages) if overflow else None
+        if oldest is not None and self.should_truncate_results and _truncate_results(work, oldest):
             return
         trim = self._trim_point(work.messages)
         if trim is None or not self._remove(work, trim):
@@ -129,17 +130,21 @@ class SlidingWindow(ConversationManager):
         return True
 
 
-def _truncate_oldest_result(work: Work) -> bool:
-    """Cut the results of the oldest unpinned message that has any; tell whether that changed it."""
-    for at, message in enumerate(work.messages):
-        if has_tool_result(message) and not is_pinned(work.messages, at):
-            blocks = tuple(_truncated(block) for block in message.blocks)
-            if blocks == message.blocks:
-                return False
-            work.messages[at] = msgspec.structs.replace(message, blocks=blocks)
-            work.acted("truncate", "oldest tool result cut to its two ends")
-            return True
-    return False
+def _oldest_result(messages: list[Message]) -> int | None:
+    """The position of the oldest unpinned message with tool results."""
+    free = (at for at in range(len(messages)) if not is_pinned(messages, at))
+    return next((at for at in free if has_tool_result(messages[at])), None)
+
+
+def _truncate_results(work: Work, at: int) -> bool:
+    """Cut the results of one message; tell whether that changed it."""
+    message = work.messages[at]
+    blocks = tuple(map(_truncated, message.blocks))
+    if blocks == message.blocks:
+        return False
+    work.messages[at] = msgspec.structs.replace(message, blocks=blocks)
+    work.acted("truncate", "oldest tool result cut to its two ends")
+    return True
 
 
 def _truncated(block: Block) -> Block:

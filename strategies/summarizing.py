@@ -29,7 +29,7 @@ class Summarizing(ConversationManager):
     sources: ClassVar[tuple[str, ...]] = ("strands-agents 1.36 to 1.62: SummarizingConversationManager",)
     known_violations: ClassVar[dict[str, str]] = {
         "task_survives": "the first message is summarised like any other unless pin_first is set",
-        "role_alternation": "the summary may stand before a user message",
+        "a02_role_alternation": "the summary may stand before a user message",
         "strict_shrink": "11 messages become 11 for ever: the summary is summarised again",
     }
 

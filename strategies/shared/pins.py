@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from ullage.converse import dumped, loaded
 from ullage.strategies.shared.shape import AnyMessage, AnyMessages, tool_ids
 from ullage.types import Message
 
@@ -68,6 +69,8 @@ def pin_message(messages: list[M], index: int) -> None:
     """Pin one message of a list: a noun is replaced by a pinned copy, a dict is marked in place."""
     message = messages[index]
     if isinstance(message, Message):
+        if NULL_CUSTOM in message.extra:
+            raise TypeError("a message whose custom metadata is null cannot be pinned")
         messages[index] = msgspec.structs.replace(message, pinned=True)
         return
     metadata = message.get("metadata", {})
@@ -81,8 +84,17 @@ def unpin_message(messages: list[M], index: int) -> None:
     """Remove the pin of one message of a list, and the containers that it leaves empty; partners keep theirs."""
     message = messages[index]
     if isinstance(message, Message):
-        messages[index] = msgspec.structs.replace(message, pinned=False)
+        extra = message.extra
+        if '"custom"' in extra:
+            value = loaded(extra)
+            _strip_pin(value)
+            extra = dumped(value) if value else ""
+        messages[index] = msgspec.structs.replace(message, pinned=False, extra=extra)
         return
+    _strip_pin(_mutable(message))
+
+
+def _strip_pin(message: MutableMapping[str, Any]) -> None:
     metadata = message.get("metadata")
     custom = None if metadata is None else metadata.get("custom")
     if metadata is None or custom is None:
@@ -91,7 +103,7 @@ def unpin_message(messages: list[M], index: int) -> None:
     if not custom:
         del metadata["custom"]
     if not metadata:
-        del _mutable(message)["metadata"]
+        del message["metadata"]
 
 
 def _mutable(message: Any) -> MutableMapping[str, Any]:

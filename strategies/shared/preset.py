@@ -26,7 +26,7 @@ class Preset(ConversationManager):
     reversible: ClassVar[bool] = True
     known_violations: ClassVar[dict[str, str]] = {
         "task_survives": "1.54 summarises the first message like any other",
-        "role_alternation": "at 1.54 the summary may stand before a user message",
+        "a02_role_alternation": "at 1.54 the summary may stand before a user message",
         "strict_shrink": "at 1.54 11 messages become 11 for ever; at 1.62 markers may be longer than what they stand for",
         "tool_use_last": "at 1.62 the marker is appended to an assistant message that ends in a tool call",
     }

@@ -102,7 +102,7 @@ def _results(results: Case) -> Case:
 
 
 def _answer(kind: str, text: str | None) -> Any:
-    if text is None:
+    if not text:
         return None
     for name, pattern in ANSWERS if kind == "agentic" else SEARCHES:
         if re.search(pattern, text):
