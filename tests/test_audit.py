@@ -229,6 +229,20 @@ def test_openai_intervals_and_the_turn_that_drops_reasoning() -> None:
     assert tape.call(35_000, 19_968, says="next").last().predicted == 19_968
 
 
+def test_the_grid_of_a_session_is_learned_from_its_reads() -> None:
+    """Reads at 384 plus multiples of 512 are foreseen there once four of them have been seen."""
+    tape = Tape(cache="read", model="gpt-5.5").call(5_000, 384)
+    for read, prompt in ((4_480, 9_000), (8_576, 9_700), (9_600, 12_000)):
+        tape.call(prompt, read)
+    assert tape.call(15_000, 11_648).last().predicted == 12_000 - (12_000 - 384) % 512 == 11_648
+
+
+def test_openai_forgets_after_an_hour() -> None:
+    """Longer than the in-memory cache can live: only the start that the first call found is left."""
+    tape = Tape(cache="read", model="gpt-5").call(20_000, 3_456).call(21_000, 19_968).call(22_000, 3_456, wait=61 * MINUTE)
+    assert (tape.last().predicted, tape.last().rule) == (3_456, "idle past TTL")
+
+
 def test_recordings_without_figures_have_a_reason() -> None:
     """No usage, no cache figures: no pairs, and why; without a price the counts stand and the dollars are none."""
     bare = Trace(id="bare", messages=(user("task", "a"),), calls=(Call(id="c", upto=1),))

@@ -225,7 +225,7 @@ def test_rules_hold_published_minima(sheet: PriceSheet) -> None:
         ("unheard-of", "", "auto"),
         ("gpt-5", "codex", "openai"),
         ("gpt-5.6", "codex", "openai_marks"),
-        ("gpt-5.5", "codex", "openai(interval=2048, minutes=1440)"),
+        ("gpt-5.5", "codex", "openai(interval=512, minutes=1440)"),
         ("azure/gpt-5.6", "", "azure(marks=True)"),
         ("azure/gpt-5", "", "azure"),
         ("amazon.nova-pro-v1:0", "", "bedrock_nova"),

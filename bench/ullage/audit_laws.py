@@ -7,6 +7,7 @@ later calls; nothing is carried from one session to another, and no constant is 
 
 from __future__ import annotations
 
+from math import gcd
 from typing import NamedTuple, Protocol
 
 from ullage.breaks import COMPACTION_SHARE
@@ -222,31 +223,48 @@ class UnitsLaw:
 
 
 class IntervalsLaw:
-    """OpenAI before GPT-5.6: a call reads the last prompt in steps of 128 tokens.
+    """OpenAI before GPT-5.6: a call reads the last prompt in whole intervals, and all but the shared start after an hour.
 
     At the first call of a turn the reasoning of the turn before is dropped: when the prompt shrank, what is shared ends
-    where that turn began.
+    where that turn began. Intervals are of 128 tokens until the session's own reads show a coarser grid: hidden text
+    before the prompt moves it, and newer models keep fewer entries.
     """
 
-    STEP, MINIMUM = 128, 1024
+    STEP, MINIMUM, SAMPLES, LIFE_MS = 128, 1024, 4, 3_600_000
 
     def __init__(self) -> None:
         self._prompt = self._turn = 0
-        self._stable: int | None = None
+        self._start: int | None = None
+        self._reads: set[int] = set()
+        self._last: int | None = None
 
     def predict(self, ask: Ask) -> Guess:
-        """The last prompt, or the start of the last turn, rounded down."""
-        if ask.compacted:
-            return Guess(min(self._stable or 0, ask.prompt), "compaction")
+        """The last prompt, or the start of the last turn, rounded down to the grid."""
+        idle = ask.started is not None and self._last is not None and ask.started - self._last > self.LIFE_MS
+        if idle or ask.compacted:
+            return Guess(min(self._start or 0, ask.prompt), "idle past TTL" if idle else "compaction")
         shrank = ask.prompt < self._prompt
-        shared = min(self._turn if shrank else self._prompt, ask.prompt)
-        read = shared // self.STEP * self.STEP if shared >= self.MINIMUM else 0
-        return Guess(read, "prompt shrank" if shrank else "growth")
+        return Guess(
+            self._on_grid(min(self._turn if shrank else self._prompt, ask.prompt)), "prompt shrank" if shrank else "growth"
+        )
+
+    def _on_grid(self, shared: int) -> int:
+        if shared < self.MINIMUM:
+            return 0
+        anchor, step = 0, self.STEP
+        if len(self._reads) >= self.SAMPLES:
+            anchor = min(self._reads)
+            step = max(gcd(*(read - anchor for read in self._reads)), 1)
+        return max(shared - (shared - anchor) % step, 0)
 
     def learn(self, ask: Ask, billed: Billed) -> None:
-        """Remember the prompt, and where turns begin."""
-        if ask.turn or ask.call == 0:
+        """Remember the prompt, where turns begin, and the grid that reads lie on."""
+        read = billed.usage.cache_read
+        if ask.turn or self._start is None:
             self._turn = ask.prompt
-        if ask.compacted or ask.call == 0:
-            self._stable = billed.usage.cache_read
+        if ask.compacted or self._start is None:
+            self._start = read
+        if read:
+            self._reads.add(read)
         self._prompt = ask.prompt
+        self._last = billed.at if billed.at is not None else ask.started

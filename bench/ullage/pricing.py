@@ -387,9 +387,9 @@ def policy_for(prices: ModelPrices | Unpriced, trace_format: str = "") -> str:
 
 
 def _openai_policy(prices: ModelPrices) -> str:
-    """A write fee marks the models from GPT-5.6 on; GPT-5.5 has rules of its own in OpenAI's guide."""
+    """A write fee marks the models from GPT-5.6 on; GPT-5.5 keeps prefixes for a day, on a coarser grid."""
     if prices.provider == "azure":
         return "azure(marks=True)" if prices.charges_writes else "azure"
     if "gpt-5.5" in prices.name:
-        return "openai(interval=2048, minutes=1440)"
+        return "openai(interval=512, minutes=1440)"
     return "openai_marks" if prices.charges_writes else "openai"

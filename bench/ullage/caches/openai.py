@@ -12,7 +12,7 @@ from ullage.caches._intervals import BEST_EFFORT, WITHIN_MESSAGE, PrefixPolicy
 class OpenAi(PrefixPolicy):
     """The longest live prefix, read in steps of 128 tokens from 1,024 on; no fee for writes.
 
-    GPT-5.5 keeps entries every 2,048 tokens for 24 hours: ``openai(interval=2048, minutes=1440)``.
+    GPT-5.5 keeps entries for 24 hours: ``openai(interval=512, minutes=1440)``, by the grid that its billed reads show.
     """
 
     provider: ClassVar[str] = "openai"
@@ -21,6 +21,7 @@ class OpenAi(PrefixPolicy):
         BEST_EFFORT,
         "idle life of the in-memory cache: 5 to 10 minutes, at most an hour; 10 is used",
         "where intervals start: hidden system text stands before the visible prompt",
+        "interval of GPT-5.5: 2,048 tokens in the guide; 306 billed Codex calls lie on a grid of 512 with an offset of 384",
         WITHIN_MESSAGE,
     )
 
