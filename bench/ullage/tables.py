@@ -285,7 +285,11 @@ def table_notes(summary: Mapping[str, Any]) -> list[str]:
     grouped: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (key, reason), specs in concerned.items():
         grouped.setdefault((reason, tuple(specs)), []).append(key.replace("_", " "))
-    notes = [f"no {', '.join(keys)} for {', '.join(specs)}: {reason}" for (reason, specs), keys in grouped.items()]
+    everyone = tuple(entry["spec"] for entry in summary["strategies"])
+    notes = [
+        f"no {', '.join(keys)} for {'any strategy' if specs == everyone and len(specs) > 1 else ', '.join(specs)}: {reason}"
+        for (reason, specs), keys in grouped.items()
+    ]
     labels = sorted({entry["usd_label"] for entry in summary["strategies"]})
     return [*notes, f"dollars are {' and '.join(labels)}; retention is the mean over traces of the share of questions answered"]
 

@@ -155,7 +155,7 @@ def summary_cells(entry: Mapping[str, Any]) -> dict[str, str]:
         "interval_normalised": percent_range(entry["interval_normalised"]),
         "survival": percent(entry["survival"]),
         "questions": whole(entry["questions"]),
-        "traces": f"{entry['traces']} trace{'s' if entry['traces'] != 1 else ''}",
+        "traces": whole(entry["traces"]),
         "input": thousands(tokens["input"]),
         "peak": thousands(tokens["peak"]),
         "read": thousands(usage.get("cache_read")),
