@@ -124,7 +124,7 @@ class Skipped(Struct, frozen=True, kw_only=True):
     count: int = 1
 
 
-class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True):
     """One strategy on one trace.
 
     ``kind`` tells a replayed strategy from a bound (no rows, no bill). ``floors`` are the reader's answers to the

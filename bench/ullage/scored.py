@@ -45,7 +45,17 @@ class Scored:
 
 
 def scored(record: RunRecord) -> tuple[Scored, ...]:
-    """Every question asked, in the order of exams and answers; an answer without its probe or exam is passed over."""
+    """Every question asked, in the order of exams and answers; an answer without its probe or exam is passed over.
+
+    Kept with the record: a comparison of many arms asks for it many times, and a record never changes.
+    """
+    known: tuple[Scored, ...] | None = record.__dict__.get("scored")
+    if known is None:
+        known = record.__dict__["scored"] = _join(record)
+    return known
+
+
+def _join(record: RunRecord) -> tuple[Scored, ...]:
     probes = {asked.probe.id: asked for asked in record.probes}
     floors = _rates(record.floors)
     ceilings = _rates(record.ceilings)
