@@ -195,8 +195,10 @@ class BlockSession(MarksSession):
 
 def system_and_last(context: Context, ttl: Ttl, system_ttl: Ttl | None = None) -> tuple[Mark, ...]:
     """Marks at the end of the overhead and on the last message that can carry one."""
-    system, last = Mark(0, system_ttl or ttl), last_markable(context)
-    return checked((system, Mark(last, ttl))) if last else (system,)
+    last = last_markable(context)
+    if system_ttl is not None and last:
+        return checked((Mark(0, system_ttl), Mark(last, ttl)))
+    return (Mark(0, system_ttl or ttl), Mark(last, ttl)) if last else (Mark(0, system_ttl or ttl),)
 
 
 def last_markable(context: Context, upto: int | None = None) -> int:
