@@ -42,6 +42,7 @@ def cases(kind: str, count: int, version: str) -> Iterator[Case]:
 
 
 def sliding_window(rng: random.Random, messages: list[Case], _: str) -> Case:
+    """A sliding window with any parameters."""
     params: Case = {"window_size": rng.choice((0, 1, 1, 2, 3, 4, 5, 8, 12, 40))}
     if rng.random() < 0.3:
         params["should_truncate_results"] = False
@@ -53,6 +54,7 @@ def sliding_window(rng: random.Random, messages: list[Case], _: str) -> Case:
 
 
 def summarizing(rng: random.Random, messages: list[Case], _: str) -> Case:
+    """A summarising manager with any parameters."""
     params: Case = {
         "summary_ratio": rng.choice((0.05, 0.1, 0.3, 0.3, 0.5, 0.8, 0.95)),
         "preserve_recent_messages": rng.choice((0, 1, 2, 3, 5, 10)),
@@ -63,6 +65,7 @@ def summarizing(rng: random.Random, messages: list[Case], _: str) -> Case:
 
 
 def null(rng: random.Random, messages: list[Case], _: str) -> Case:
+    """The manager that does nothing."""
     return _classic(rng, "null", {}, messages)
 
 
@@ -90,6 +93,7 @@ def _state(rng: random.Random, manager: str, messages: list[Case]) -> Case:
 
 
 def restore(rng: random.Random, messages: list[Case], _: str) -> Case:
+    """A stored session and the state of its manager."""
     manager = rng.choice(("sliding_window", "summarizing"))
     state = _state(rng, manager, messages)
     if rng.random() < 0.1:
@@ -98,6 +102,7 @@ def restore(rng: random.Random, messages: list[Case], _: str) -> Case:
 
 
 def agentic(rng: random.Random, _: list[Case], __: str) -> Case:
+    """A call of an agentic tool."""
     tool = rng.choice(("summarize_context", "truncate_context", "pin_context"))
     arguments: Case = {}
     if tool == "pin_context":
@@ -113,14 +118,17 @@ def agentic(rng: random.Random, _: list[Case], __: str) -> Case:
 
 
 def functions(rng: random.Random, messages: list[Case], _: str) -> Case:
+    """A position for the shared functions."""
     return {"at": rng.randint(0, len(messages) + 2)}
 
 
 def projection(rng: random.Random, _: list[Case], __: str) -> Case:
+    """A system prompt beside a history."""
     return {"system": rng.choice((None, "You are careful.", "x" * 401))}
 
 
 def offloader(rng: random.Random, messages: list[Case], _: str) -> Case:
+    """A newest message with results around the limits."""
     limit = rng.choice((1, 10, 100, 500, 2500))
     for message in messages:
         for block in message["content"]:
@@ -137,10 +145,12 @@ def offloader(rng: random.Random, messages: list[Case], _: str) -> Case:
 
 
 def presets(rng: random.Random, messages: list[Case], _: str) -> Case:
+    """A pipeline by its name."""
     return _pipeline(rng, messages, {"preset": rng.choice(("auto", "agentic"))})
 
 
 def steps(rng: random.Random, messages: list[Case], _: str) -> Case:
+    """A pipeline of steps."""
     entries: list[Any] = []
     for _index in range(rng.randint(0, 3)):
         named = ("proactive_summarization", "large_tool_offloading", "overflow_protection", "stale_tool_cleanup")
@@ -176,10 +186,12 @@ def _pipeline(rng: random.Random, messages: list[Case], case: Case) -> Case:
 
 
 def status(rng: random.Random, _: list[Case], __: str) -> Case:
+    """A projection and a window."""
     return {"messages": [], "window": rng.choice((1000, 200_000)), "projected": rng.randint(0, 300_000)}
 
 
 def search(rng: random.Random, _: list[Case], __: str) -> Case:
+    """A text and a search in it."""
     lines = ["".join(rng.choice("ab1 (") for _ in range(rng.randint(0, 8))) for _ in range(rng.choice((0, 1, 5, 30)))]
     arguments: Case = {"context_lines": rng.choice((-1, 0, 1, 5)), "max_chars": rng.choice((5, 40, 10_000))}
     _maybe(rng, arguments, "pattern", ("a", "b+", "(", "a|1", "(a+)+", "zz", "", "a/]"))
@@ -188,6 +200,7 @@ def search(rng: random.Random, _: list[Case], __: str) -> Case:
 
 
 def request(rng: random.Random, messages: list[Case], _: str) -> Case:
+    """A history with tool names that providers refuse."""
     for message in messages:
         for block in message["content"]:
             if "toolUse" in block and rng.random() < 0.1:

@@ -3,16 +3,22 @@
 Standard library and the package only. Bytes travel as ``{"$bytes": base64}``.
 """
 
+from __future__ import annotations
+
 import asyncio
 import base64
 import contextlib
 import copy
+import dataclasses
 import json
 import logging
 import sys
 import tempfile
 import warnings
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 warnings.simplefilter("ignore")
 logging.disable(logging.CRITICAL)
@@ -28,36 +34,43 @@ from strands.event_loop.event_loop import _estimate_input_tokens  # noqa: E402
 from strands.models.model import Model  # noqa: E402
 from strands.types.exceptions import ContextWindowOverflowException  # noqa: E402
 
-MANAGERS = {
+Case = dict[str, Any]
+
+MANAGERS: dict[str, Any] = {
     "null": NullConversationManager,
     "sliding_window": SlidingWindowConversationManager,
     "summarizing": SummarizingConversationManager,
 }
 
 
-class Stub(Model):
+class Stub(Model):  # type: ignore[misc]  # the package is not installed where types are checked
     """A model that answers as the case says and keeps what it was asked."""
 
     stateful = False
 
-    def __init__(self, reply, limit):
-        self.reply, self.limit, self.calls = reply, limit, []
+    def __init__(self, reply: Case, limit: int) -> None:
+        self.reply, self.limit = reply, limit
+        self.calls: list[Case] = []
 
     @property
-    def context_window_limit(self):
+    def context_window_limit(self) -> int:
+        """The window of the case."""
         return self.limit
 
-    def update_config(self, **_):
-        pass
+    def update_config(self, **_: Any) -> None:
+        """Nothing can be set."""
 
-    def get_config(self):
+    def get_config(self) -> Case:
+        """What the package reads of a model."""
         return {"context_window_limit": self.limit, "model_id": "stub"}
 
-    async def structured_output(self, *_args, **_kwargs):
+    async def structured_output(self, *_args: Any, **_kwargs: Any) -> AsyncIterator[Any]:
+        """Not used."""
         raise NotImplementedError
         yield
 
-    async def stream(self, messages, tool_specs=None, system_prompt=None, **_):
+    async def stream(self, messages: Any, tool_specs: Any = None, system_prompt: Any = None, **_: Any) -> AsyncIterator[Case]:
+        """Answer, and keep the request."""
         self.calls.append(
             {"messages": copy.deepcopy(messages), "tool_specs": copy.deepcopy(tool_specs), "system_prompt": system_prompt}
         )
@@ -71,7 +84,7 @@ class Stub(Model):
         yield {"metadata": {"usage": {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}, "metrics": {"latencyMs": 0}}}
 
 
-def block_events(block):
+def block_events(block: Case) -> Iterator[Case]:
     """The stream events of one content block."""
     if "toolUse" in block:
         use = block["toolUse"]
@@ -88,7 +101,8 @@ def block_events(block):
     yield {"contentBlockStop": {}}
 
 
-def plain(value):
+def plain(value: Any) -> Any:
+    """A value with bytes as JSON carries them."""
     if isinstance(value, bytes):
         return {"$bytes": base64.b64encode(value).decode()}
     if isinstance(value, dict):
@@ -96,7 +110,8 @@ def plain(value):
     return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def restored(value):
+def restored(value: Any) -> Any:
+    """The value that ``plain`` was given."""
     if isinstance(value, dict):
         if set(value) == {"$bytes"}:
             return base64.b64decode(value["$bytes"])
@@ -104,12 +119,12 @@ def restored(value):
     return [restored(item) for item in value] if isinstance(value, list) else value
 
 
-def shim(case, model):
+def shim(case: Case, model: Stub) -> Any:
     """All that a classic manager needs of an agent."""
     return SimpleNamespace(messages=case["messages"], model=model, aux_model=model)
 
 
-def outcome(action):
+def outcome(action: Callable[[], Any]) -> tuple[str | None, Any]:
     """The kind of exception that an action raises, and its result."""
     try:
         result = action()
@@ -120,7 +135,8 @@ def outcome(action):
     return None, result
 
 
-def run_manager(case):
+def run_manager(case: Case) -> Case:
+    """A classic manager through its moments."""
     model = Stub(case["reply"], case["window"])
     params = dict(case["params"])
     threshold = params.pop("threshold", None)
@@ -130,25 +146,26 @@ def run_manager(case):
     if case.get("state"):
         manager.restore_from_session(case["state"])
     agent = shim(case, model)
-    kinds = []
-    for moment in case["moments"]:
-        kinds.append(outcome(lambda moment=moment: step(manager, agent, moment, case))[0])
+    kinds = [outcome(partial(step, manager, agent, moment, case))[0] for moment in case["moments"]]
     return {"messages": agent.messages, "state": manager.get_state(), "exceptions": kinds, "requests": model.calls}
 
 
-def step(manager, agent, moment, case):
+def step(manager: Any, agent: Any, moment: str, case: Case) -> None:
+    """What the agent's loop does with a manager at a moment."""
     if moment == "turn_end":
-        return manager.apply_management(agent)
+        manager.apply_management(agent)
+        return
     if moment == "overflow":
-        return manager.reduce_context(agent, e=ContextWindowOverflowException("too long"))
+        manager.reduce_context(agent, e=ContextWindowOverflowException("too long"))
+        return
     event = SimpleNamespace(agent=agent, projected_input_tokens=case["projected"])
     manager._on_before_model_call_threshold(event)
     if hasattr(manager, "_on_before_model_call"):
         manager._on_before_model_call(event)
-    return None
 
 
-def run_agentic(case):
+def run_agentic(case: Case) -> Case:
+    """One agentic tool."""
     from strands._context_manager.modes.agentic import agentic_context
 
     model = Stub(case["reply"], case["window"])
@@ -159,12 +176,13 @@ def run_agentic(case):
     return {"messages": agent.messages, "exceptions": [kind], "requests": model.calls, "text": text}
 
 
-def run_functions(case):
+def run_functions(case: Case) -> Case:
+    """The functions that several parts of the package share."""
     messages, at = case["messages"], case["at"]
-    results = {
+    results: Case = {
         "adjust": outcome(lambda: context_compression.adjust_split_point_for_tool_pairs(messages, at)),
         "trim": outcome(lambda: context_compression.find_valid_trim_point(messages, at)),
-        "pinned": [outcome(lambda i=i: pin_message.is_pinned(messages, i)) for i in range(len(messages))],
+        "pinned": [outcome(partial(pin_message.is_pinned, messages, i)) for i in range(len(messages))],
         "types": [
             [context_compression.matches_message_type(message, kind) for kind in ("tools", "messages", "all")]
             for message in messages
@@ -179,13 +197,15 @@ def run_functions(case):
     return {"results": results, "messages": messages}
 
 
-def run_projection(case):
+def run_projection(case: Case) -> Case:
+    """The projected size of the next prompt."""
     model = Stub({"blocks": []}, 1000)
     agent = Agent(model=model, messages=case["messages"], callback_handler=None, system_prompt=case["system"])
     return {"projected": outcome(lambda: _estimate_input_tokens(agent))}
 
 
-def run_offloader(case):
+def run_offloader(case: Case) -> Case:
+    """The offloader on every result of the newest message."""
     from strands.vended_plugins.context_offloader import ContextOffloader
     from strands.vended_plugins.context_offloader.storage import InMemoryStorage
 
@@ -198,16 +218,17 @@ def run_offloader(case):
             result = block["toolResult"]
             use = {"toolUseId": result["toolUseId"], "name": "shell", "input": {}}
             event = SimpleNamespace(agent=agent, cancel_message=None, tool_use=use, selected_tool=None, result=result)
-            outcome(lambda event=event: plugin._handle_tool_result(event))
+            outcome(partial(plugin._handle_tool_result, event))
             message["content"][index] = {"toolResult": event.result}
     return {"messages": case["messages"]}
 
 
-def run_pipeline(case):
+def run_pipeline(case: Case) -> Case:
+    """A context manager through its moments."""
     from strands._context_manager.context_manager import ContextManager
     from strands._context_manager.strategies.offload import Offload
 
-    def built(entry):
+    def built(entry: Any) -> Any:
         if isinstance(entry, str):
             return entry
         target = entry["target"] if isinstance(entry["target"], str) else list(entry["target"])
@@ -225,7 +246,7 @@ def run_pipeline(case):
     agent = Agent(model=model, messages=case["messages"], callback_handler=None, context_manager=manager)
     kinds, acted = [], []
     for moment in case["moments"]:
-        kind, done = outcome(lambda moment=moment: pipeline_step(manager, agent, moment, case))
+        kind, done = outcome(partial(pipeline_step, manager, agent, moment, case))
         kinds.append(kind)
         acted.append(done)
     stashed = {}
@@ -235,7 +256,8 @@ def run_pipeline(case):
     return {"messages": agent.messages, "exceptions": kinds, "requests": model.calls, "acted": acted, "stashed": stashed}
 
 
-async def pipeline_step(manager, agent, moment, case):
+async def pipeline_step(manager: Any, agent: Any, moment: str, case: Case) -> Any:
+    """What the agent's loop does with a context manager at a moment."""
     if moment == "arrival":
         from strands.hooks.events import MessageAddedEvent
 
@@ -246,7 +268,8 @@ async def pipeline_step(manager, agent, moment, case):
     return await manager._run_strategies(agent, case["projected"])
 
 
-def run_restore(case):
+def run_restore(case: Case) -> Case:
+    """A new agent on a stored session."""
     from strands.session.file_session_manager import FileSessionManager
 
     params = dict(case["params"])
@@ -279,20 +302,20 @@ def run_restore(case):
     return {"messages": messages, "state": state, "exceptions": [kind]}
 
 
-def run_status(case):
+def run_status(case: Case) -> Case:
+    """The status line of the agentic mode."""
     from strands._context_manager.modes.agentic.agentic_context import create_token_usage_middleware
 
     return {"text": captured_status(create_token_usage_middleware(), case)}
 
 
-def captured_status(middleware, case):
-    import dataclasses
-
+def captured_status(middleware: Any, case: Case) -> str:
+    """The block that a middleware appends."""
     try:
         from strands.middleware.stages import InvokeModelContext
     except ImportError:
         from strands._middleware.stages import InvokeModelContext
-    fields = {field.name: None for field in dataclasses.fields(InvokeModelContext)}
+    fields: Case = {field.name: None for field in dataclasses.fields(InvokeModelContext)}
     fields |= {
         "messages": [{"role": "user", "content": [{"text": "x"}]}],
         "model": Stub({"blocks": []}, case["window"]),
@@ -300,10 +323,11 @@ def captured_status(middleware, case):
         "dynamic_trailing_blocks": 0,
     }
     context = asyncio.run(middleware(InvokeModelContext(**fields)))
-    return context.messages[-1]["content"][-1]["text"]
+    return str(context.messages[-1]["content"][-1]["text"])
 
 
-def run_search(case):
+def run_search(case: Case) -> Case:
+    """A search in stored content."""
     from strands.vended_plugins.context_offloader.search import _search_content
 
     arguments = dict(case["search"])
@@ -313,14 +337,15 @@ def run_search(case):
     return {"exceptions": [kind], "text": text}
 
 
-def run_request(case):
+def run_request(case: Case) -> Case:
+    """The request that an agent makes of a history."""
     model = Stub({"blocks": [{"text": "ok"}]}, 10**9)
     agent = Agent(model=model, messages=case["messages"], callback_handler=None, conversation_manager=NullConversationManager())
     kind, _ = outcome(lambda: agent.invoke_async("next"))
     return {"exceptions": [kind], "requests": model.calls}
 
 
-RUNS = {
+RUNS: dict[str, Callable[[Case], Case]] = {
     "manager": run_manager,
     "agentic": run_agentic,
     "functions": run_functions,
@@ -334,7 +359,8 @@ RUNS = {
 }
 
 
-def main():
+def main() -> None:
+    """Run the cases on standard input."""
     for line in sys.stdin:
         case = restored(json.loads(line))
         result = RUNS[case["kind"]](case)

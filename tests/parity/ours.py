@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from ullage.converse import converse_of, messages_of
@@ -42,6 +43,7 @@ def outcome(action: Callable[[], Any]) -> list[Any]:
 
 
 def manager(case: Case, version: str) -> Case:
+    """A classic manager through its moments."""
     arguments = [(RENAMED.get(key, key), value) for key, value in case["params"].items()]
     if case["manager"] == "summarizing":
         arguments.append(("profile", version))
@@ -49,6 +51,7 @@ def manager(case: Case, version: str) -> Case:
 
 
 def pipeline(case: Case, version: str) -> Case:
+    """A context manager through its moments."""
     if case["preset"]:
         return chain(f"{case['preset']}(profile={version!r})", case)
     entries = tuple(entry if isinstance(entry, str) else _step(entry) for entry in case["strategies"])
@@ -64,8 +67,11 @@ def _step(entry: Case) -> str:
 
 def chain(spec: str, case: Case) -> Case:
     """One decision after the other on one history."""
-    messages, state, memory, stashed = case["messages"], case.get("state"), {}, {}
-    kinds, requests = [], []
+    messages, state = case["messages"], case.get("state")
+    memory: Mapping[str, Any] = {}
+    stashed: dict[str, str] = {}
+    kinds: list[str | None] = []
+    requests: list[Case] = []
     for moment in case["moments"]:
         done = reduce(
             spec,
@@ -85,6 +91,7 @@ def chain(spec: str, case: Case) -> Case:
 
 
 def agentic(case: Case, version: str) -> Case:
+    """One agentic tool."""
     done = agentic_tool(
         case["tool"],
         case["arguments"],
@@ -104,7 +111,7 @@ def functions(case: Case, _: str) -> Case:
     results: Case = {
         "adjust": both(lambda m: adjust_split_point_for_tool_pairs(m, at), messages, nouns),
         "trim": both(lambda m: find_valid_trim_point(m, at), messages, nouns),
-        "pinned": [both(lambda m, i=i: is_pinned(m, i), messages, nouns) for i in range(len(messages))],
+        "pinned": [both(partial(_pinned_at, at=i), messages, nouns) for i in range(len(messages))],
         "types": [[matches_message_type(m, kind) for kind in ("tools", "messages", "all")] for m in messages],
         "partition": outcome(lambda: list(partition_pinned(messages, 0, min(at, len(messages))))),
         "counted": sum(map(strands_message_tokens, nouns)),
@@ -113,6 +120,10 @@ def functions(case: Case, _: str) -> Case:
         results["pin"] = outcome(lambda: pin_message(messages, at % len(messages)))[0]
         results["unpin"] = outcome(lambda: unpin_message(messages, (at + 1) % len(messages)))[0]
     return {"results": results, "messages": messages}
+
+
+def _pinned_at(messages: Any, at: int) -> bool:
+    return is_pinned(messages, at)
 
 
 def both(action: Callable[[Any], Any], dicts: Any, nouns: Any) -> list[Any]:
@@ -124,6 +135,7 @@ def both(action: Callable[[Any], Any], dicts: Any, nouns: Any) -> list[Any]:
 
 
 def projection(case: Case, _: str) -> Case:
+    """The projected size of the next prompt."""
     usage, at = usage_in(case["messages"])
     nouns = messages_of(case["messages"])
     if usage is not None:
@@ -132,11 +144,13 @@ def projection(case: Case, _: str) -> Case:
 
 
 def offloader(case: Case, version: str) -> Case:
+    """The offloader on the newest message."""
     spec = Spec("offloader", (*case["params"].items(), ("profile", version)))
     return {"messages": reduce(str(spec), case["messages"], moment="arrival").messages}
 
 
 def restore(case: Case, version: str) -> Case:
+    """A resumed session."""
     done = reduce(str(Spec(case["manager"], (("profile", version),))), case["messages"], moment="restore", state=case["state"])
     if done.exception:
         return {"messages": None, "state": None, "exceptions": [done.exception]}
@@ -144,10 +158,12 @@ def restore(case: Case, version: str) -> Case:
 
 
 def status(case: Case, _: str) -> Case:
+    """The status line."""
     return {"text": status_line(case["projected"], case["window"])}
 
 
 def search(case: Case, version: str) -> Case:
+    """A search in stored content."""
     arguments = dict(case["search"])
     lines = arguments.pop("line_range", None)
     made = Search(**arguments, line_range=tuple(lines) if lines else None, profile="1.54" if version == "1.54" else "1.62")
@@ -156,6 +172,7 @@ def search(case: Case, version: str) -> Case:
 
 
 def request(case: Case, _: str) -> Case:
+    """The request that an agent makes of a history."""
     sent = [{"role": "user", "content": [{"text": "next"}]}]
     nouns = normalized_for_request(messages_of([*case["messages"], *sent]))
     return {"exceptions": [None], "requests": [{"messages": [converse_of(message) for message in nouns]}]}

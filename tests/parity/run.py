@@ -1,8 +1,8 @@
 """Parity with the real package: builds an isolated environment for each release, runs both sides, prints the table.
 
-    python tests/parity/run.py [--count 2000] [--kinds sliding_window,…] [--versions 1.54.0,1.62.0] [--show 3]
+    python -m tests.parity.run [--count 2000] [--kinds sliding_window,…] [--versions 1.54.0,1.62.0] [--show 3]
 
-Exits with 1 when a difference is found that ``KNOWN`` does not explain.
+Exits with 1 when a difference is found.
 """
 
 from __future__ import annotations
@@ -18,14 +18,12 @@ from typing import Any, NamedTuple
 
 from ullage.converse import dumped, loaded
 
+from .cases import KINDS, ONLY_1_62, cases
+from .compare import differences, normal
+from .ours import run as run_ours
+
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-from cases import KINDS, ONLY_1_62, cases  # noqa: E402 - the folder has to be on the path first
-from compare import differences, normal  # noqa: E402
-from ours import run as run_ours  # noqa: E402
-
 VERSIONS = ("1.54.0", "1.62.0")
 Case = dict[str, Any]
 
@@ -66,7 +64,8 @@ def real_results(version: str, made: list[Case]) -> Iterable[Case]:
 def compare(kind: str, version: str, count: int, show: int) -> Line:
     """Run one kind against one release."""
     made = list(cases(kind, count, version))
-    different, parts = 0, {}
+    different = 0
+    parts: dict[str, int] = {}
     for case, real in zip(made, real_results(version, made), strict=True):
         ours = run_ours(case, version.rpartition(".")[0])
         found = differences(case, real, ours)
