@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -68,7 +69,7 @@ class Source:
         try:
             with opener(self.path, "rb") as file:
                 data: bytes = file.read(limit + 1 if whole else limit)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise TraceError(str(self.path), f"an unreadable file ({error})", "a readable trace, plain or gzip") from error
         if whole and len(data) > limit:
             raise TraceError(str(self.path), f"more than {limit:,} bytes", "a recording of bounded size")

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import struct
-from datetime import datetime
+from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
-from ullage.types import (
-    Block,
-    Image,
-    Opaque,
-    ResultItem,
-    Text,
-    Thinking,
-    ToolResult,
-    ToolUse,
-    Usage,
-    canonical_json,
-)
+from ullage.formats._images import image_size
+from ullage.types import Block, Image, Opaque, ResultItem, Text, Thinking, ToolResult, ToolUse, Usage, canonical_json
 
 
 def blocks_of(content: Any) -> tuple[Block, ...]:
@@ -32,26 +20,13 @@ def blocks_of(content: Any) -> tuple[Block, ...]:
 
 
 def block_of(item: Any) -> Block:
-    """One block."""
+    """One block; a known kind whose own fields are missing is kept verbatim too."""
     if isinstance(item, str):
         return Text(text=item)
     kind = item.get("type") if isinstance(item, dict) else None
-    if kind == "text" and isinstance(item.get("text"), str):
-        return Text(text=item["text"])
-    if kind == "thinking" and isinstance(item.get("thinking"), str):
-        return Thinking(text=item["thinking"], signature=str(item.get("signature") or ""))
-    if kind == "redacted_thinking":
-        return Thinking(redacted=str(item.get("data") or ""))
-    if kind == "tool_use" and isinstance(item.get("id"), str):
-        arguments = canonical_json(item.get("input") if item.get("input") is not None else {})
-        return ToolUse(id=item["id"], name=str(item.get("name") or ""), arguments=arguments)
-    if kind == "tool_result" and isinstance(item.get("tool_use_id"), str):
-        return ToolResult(
-            tool_use_id=item["tool_use_id"], content=result_items(item.get("content")), is_error=bool(item.get("is_error"))
-        )
-    if kind == "image":
-        return image_of(item.get("source") or {})
-    return Opaque(kind=str(kind or "unknown"), data=canonical_json(item))
+    make = _MAKERS.get(str(kind))
+    made = make(item) if make is not None else None
+    return Opaque(kind=str(kind or "unknown"), data=canonical_json(item)) if made is None else made
 
 
 def result_items(content: Any) -> tuple[ResultItem, ...]:
@@ -69,46 +44,79 @@ def image_of(source: dict[str, Any]) -> Image:
     return Image(media_type=media_type, data=data, url=str(source.get("url") or ""), width=width, height=height)
 
 
-def image_size(data: str) -> tuple[int, int]:
-    """Width and height of a base64 PNG in pixels; 0, 0 where the header does not tell."""
-    try:
-        head = base64.b64decode(data[:64], validate=False)
-    except (binascii.Error, ValueError):
-        return 0, 0
-    if head[:8] != b"\x89PNG\r\n\x1a\n" or len(head) < 24:
-        return 0, 0
-    width, height = struct.unpack(">II", head[16:24])
-    return (width, height) if max(width, height) <= 1 << 16 else (0, 0)
-
-
 def usage_of(raw: Any) -> Usage | None:
     """Billed usage: ``input_tokens`` excludes what was read and written; none when nothing is recorded."""
     if not isinstance(raw, dict) or "input_tokens" not in raw:
         return None
     written = whole(raw.get("cache_creation_input_tokens"))
-    split = raw.get("cache_creation") if isinstance(raw.get("cache_creation"), dict) else {}
+    split: dict[str, Any] = raw["cache_creation"] if isinstance(raw.get("cache_creation"), dict) else {}
     hour = whole(split.get("ephemeral_1h_input_tokens"))
+    written = written or hour + whole(split.get("ephemeral_5m_input_tokens"))
     return Usage(
         uncached=whole(raw.get("input_tokens")),
         cache_read=whole(raw.get("cache_read_input_tokens")),
         cache_write_5m=max(0, written - hour),
-        cache_write_1h=min(hour, written) if written else hour,
+        cache_write_1h=min(hour, written),
         output=whole(raw.get("output_tokens")),
     )
 
 
 def whole(value: Any) -> int:
-    """A token count as recorded; anything that is no number counts as 0."""
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0 else 0
+    """A token count as recorded; anything that is no finite positive number counts as 0."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return int(value) if number and 0 < value < 1 << 53 else 0
 
 
 def milliseconds(stamp: Any) -> int | None:
-    """An ISO 8601 time or a number of seconds or milliseconds, as milliseconds since the epoch; none when unreadable."""
+    """An ISO 8601 time (UTC unless it says otherwise) or seconds or milliseconds since the epoch, in milliseconds."""
     if isinstance(stamp, (int, float)) and not isinstance(stamp, bool):
-        return int(stamp if stamp > 1e11 else stamp * 1000)
+        return int(stamp if stamp > 1e11 else stamp * 1000) if 0 <= stamp < 1e15 else None
     if not isinstance(stamp, str):
         return None
     try:
-        return round(datetime.fromisoformat(stamp).timestamp() * 1000)
+        when = datetime.fromisoformat(stamp)
     except ValueError:
         return None
+    return round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def _text(item: dict[str, Any]) -> Block | None:
+    return Text(text=item["text"]) if isinstance(item.get("text"), str) else None
+
+
+def _thinking(item: dict[str, Any]) -> Block | None:
+    if not isinstance(item.get("thinking"), str):
+        return None
+    return Thinking(text=item["thinking"], signature=str(item.get("signature") or ""))
+
+
+def _redacted(item: dict[str, Any]) -> Block | None:
+    return Thinking(redacted=str(item.get("data") or ""))
+
+
+def _tool_use(item: dict[str, Any]) -> Block | None:
+    if not isinstance(item.get("id"), str):
+        return None
+    arguments = canonical_json(item.get("input") if item.get("input") is not None else {})
+    return ToolUse(id=item["id"], name=str(item.get("name") or ""), arguments=arguments)
+
+
+def _tool_result(item: dict[str, Any]) -> Block | None:
+    if not isinstance(item.get("tool_use_id"), str):
+        return None
+    content, failed = result_items(item.get("content")), bool(item.get("is_error"))
+    return ToolResult(tool_use_id=item["tool_use_id"], content=content, is_error=failed)
+
+
+def _image(item: dict[str, Any]) -> Block | None:
+    return image_of(item["source"]) if isinstance(item.get("source"), dict) else None
+
+
+_MAKERS: dict[str, Callable[[dict[str, Any]], Block | None]] = {
+    "text": _text,
+    "thinking": _thinking,
+    "redacted_thinking": _redacted,
+    "tool_use": _tool_use,
+    "tool_result": _tool_result,
+    "image": _image,
+}

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from ullage.formats._anthropic import image_size
+import msgspec
+
+from ullage.formats._facts import main_model, model_changes, provenance_of
+from ullage.formats._images import image_size
 from ullage.types import (
     Block,
     Call,
     Image,
     Message,
     Opaque,
-    Provenance,
     ResultItem,
     Text,
     Thinking,
@@ -28,81 +31,125 @@ from ullage.types import (
 
 UsageOf = Callable[[dict[str, Any]], tuple[Usage | None, int | None, str]]
 """From a recorded assistant message: its usage, its time in milliseconds and its model, where known."""
-_KEYS = frozenset("role content tool_calls tool_call_id name function_call reasoning_content refusal".split())
+_KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", "function_call", "reasoning_content", "refusal"})
 
 
 def chat_trace(
-    name: str, rows: Sequence[dict[str, Any]], *, tools: Any = None, model: str = "", source: str = "", form: str = "openai_messages",
+    name: str,
+    rows: Sequence[dict[str, Any]],
+    *,
+    tools: Any = None,
+    model: str = "",
+    source: str = "",
+    form: str = "openai_messages",
     usage_of: UsageOf | None = None,
 ) -> Trace:
     """One conversation as a trace: each assistant message is a call; the leading system messages are the system prompt."""
-    lead = 0
-    while lead < len(rows) and rows[lead].get("role") in ("system", "developer"):
-        lead += 1
-    system = "\n\n".join(text_of(row.get("content")) for row in rows[:lead])
-    messages: list[Message] = []
-    calls: list[Call] = []
+    lead = leading(rows)
+    system, specs = "\n\n".join(text_of(row.get("content")) for row in rows[:lead]), tool_specs(tools)
+    talk = Conversation(name=name, model=model)
     for number, row in enumerate(rows[lead:], lead):
         usage, at, used = usage_of(row) if usage_of and row.get("role") == "assistant" else (None, None, "")
-        message = message_of(row, f"{name}/{number}", at)
-        if row.get("role") == "assistant":
-            place = len(messages)
-            calls.append(Call(id=f"{name}/{number}", upto=place, reply=place, at=at, model=used or model, usage=usage))
-        last = messages[-1] if messages else None
-        if last is not None and _only_results(message) and _only_results(last):
-            messages[-1] = Message(id=last.id, role="user", blocks=last.blocks + message.blocks, at=last.at, extra=last.extra)
-        else:
-            messages.append(message)
-    specs = tool_specs(tools)
-    recorded = [call for call in calls if call.usage is not None]
+        talk.add(row, number, at=at, usage=usage, model=used)
     return Trace(
         id=name,
         system=system,
         tools=specs,
-        messages=tuple(messages),
-        calls=tuple(calls),
-        meta=TraceMeta(format=form, source=source, model=model),
-        provenance=Provenance(
-            usage="per_call" if recorded and len(recorded) == len(calls) else ("total" if recorded else "none"),
-            cache="read" if recorded else "none",
-            prompt_complete=bool(system) and bool(specs),
-            output_reliable=bool(recorded),
-        ),
+        messages=tuple(talk.messages),
+        calls=tuple(talk.calls),
+        events=tuple(model_changes(talk.calls)),
+        meta=TraceMeta(format=form, source=source, model=model or main_model(talk.calls)),
+        provenance=provenance_of(talk.calls, "read", prompt_complete=bool(system) and bool(specs)),
     )
 
 
-def message_of(row: dict[str, Any], message_id: str, at: int | None = None) -> Message:
-    """One chat message; unknown keys are kept as JSON text."""
-    role = row.get("role")
-    extra = {key: value for key, value in row.items() if key not in _KEYS and value not in (None, "", [], {})}
-    kept = canonical_json(extra) if extra else ""
-    if role in ("tool", "function"):
-        result = ToolResult(tool_use_id=str(row.get("tool_call_id") or row.get("name") or ""), content=items_of(row.get("content")))
-        return Message(id=message_id, role="user", blocks=(result,), at=at, extra=kept)
-    if role == "assistant":
-        return Message(id=message_id, role="assistant", blocks=_assistant_blocks(row), at=at, extra=kept)
-    if role in ("system", "developer"):
-        return Message(id=message_id, role="system", blocks=items_of(row.get("content")), at=at, extra=kept)
-    return Message(id=message_id, role="user", blocks=items_of(row.get("content")), at=at, human=True, extra=kept)
+def leading(rows: Sequence[dict[str, Any]]) -> int:
+    """How many system or developer messages stand in front: the system prompt."""
+    return next((n for n, row in enumerate(rows) if row.get("role") not in ("system", "developer")), len(rows))
 
 
-def _assistant_blocks(row: dict[str, Any]) -> tuple[Block, ...]:
+@dataclass(slots=True, kw_only=True)
+class Conversation:
+    """Collects chat messages; pairs results that name no call with the oldest open call, of the same name where one is given."""
+
+    name: str
+    model: str = ""
+    messages: list[Message] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    _open: dict[str, str] = field(default_factory=dict)
+
+    def add(
+        self,
+        row: dict[str, Any],
+        number: int,
+        *,
+        at: int | None = None,
+        usage: Usage | None = None,
+        model: str = "",
+        human: bool = True,
+    ) -> None:
+        """Take one message; an assistant message is a call."""
+        message = self._message(row, f"{self.name}/{number}", at, human=human)
+        if message.role == "assistant":
+            place = len(self.messages)
+            self.calls.append(
+                Call(
+                    id=message.id,
+                    upto=place,
+                    reply=place,
+                    at=at,
+                    model=model or self.model,
+                    usage=usage,
+                    output_reliable=usage is not None,
+                )
+            )
+        last = self.messages[-1] if self.messages else None
+        if last is not None and only_results(message) and only_results(last):
+            self.messages[-1] = msgspec.structs.replace(last, blocks=last.blocks + message.blocks)
+        else:
+            self.messages.append(message)
+
+    def _message(self, row: dict[str, Any], message_id: str, at: int | None, *, human: bool) -> Message:
+        role = row.get("role")
+        extra = {key: value for key, value in row.items() if key not in _KEYS and value not in (None, "", [], {})}
+        kept = canonical_json(extra) if extra else ""
+        if role in ("tool", "function"):
+            result = ToolResult(tool_use_id=self._answered(row), content=items_of(row.get("content")))
+            return Message(id=message_id, role="user", blocks=(result,), at=at, extra=kept)
+        if role == "assistant":
+            blocks = _assistant_blocks(row, message_id)
+            self._open = {block.id: block.name for block in blocks if isinstance(block, ToolUse)}
+            return Message(id=message_id, role="assistant", blocks=blocks, at=at, extra=kept)
+        items = items_of(row.get("content"))
+        if role in ("system", "developer"):
+            return Message(id=message_id, role="system", blocks=items, at=at, extra=kept)
+        return Message(id=message_id, role="user", blocks=items, at=at, human=human, extra=kept)
+
+    def _answered(self, row: dict[str, Any]) -> str:
+        given, name = str(row.get("tool_call_id") or ""), row.get("name")
+        if not given:
+            fitting = [call for call, called in self._open.items() if not name or called == name]
+            given = fitting[0] if fitting else str(name or "")
+        self._open.pop(given, None)
+        return given
+
+
+def _assistant_blocks(row: dict[str, Any], message_id: str) -> tuple[Block, ...]:
     blocks: list[Block] = []
     if isinstance(row.get("reasoning_content"), str) and row["reasoning_content"]:
         blocks.append(Thinking(text=row["reasoning_content"]))
-    blocks += items_of(row.get("content"))
-    for number, call in enumerate(row.get("tool_calls") or ()):
-        function = call.get("function") if isinstance(call.get("function"), dict) else call
+    blocks += items_of(row.get("content")) or items_of(row.get("refusal"))
+    calls = [call for call in row.get("tool_calls") or () if isinstance(call, dict)]
+    old = row.get("function_call")
+    for number, call in enumerate([*calls, *([old] if isinstance(old, dict) else [])]):
+        function = call["function"] if isinstance(call.get("function"), dict) else call
         blocks.append(
             ToolUse(
-                id=str(call.get("id") or f"call-{number}"),
+                id=str(call.get("id") or f"{message_id}/call-{number}"),
                 name=str(function.get("name") or ""),
                 arguments=arguments_of(function.get("arguments")),
             )
         )
-    old = row.get("function_call")
-    if isinstance(old, dict):
-        blocks.append(ToolUse(id=str(old.get("name") or ""), name=str(old.get("name") or ""), arguments=arguments_of(old.get("arguments"))))
     return tuple(blocks)
 
 
@@ -130,15 +177,19 @@ def _item(part: Any) -> ResultItem:
     kind = part.get("type") if isinstance(part, dict) else None
     if kind in ("text", "input_text", "output_text") and isinstance(part.get("text"), str):
         return Text(text=part["text"])
-    if kind == "image_url":
-        holder = part.get("image_url")
-        url = str(holder.get("url") if isinstance(holder, dict) else holder or "")
-        if url.startswith("data:") and ";base64," in url:
-            media, _, data = url.removeprefix("data:").partition(";base64,")
-            width, height = image_size(data)
-            return Image(media_type=media, data=data, width=width, height=height)
-        return Image(url=url)
+    if kind in ("image_url", "input_image", "image"):
+        holder = part.get("image_url", part.get("image"))
+        return image_at(str((holder.get("url") if isinstance(holder, dict) else holder) or ""))
     return Opaque(kind=str(kind or "unknown"), data=canonical_json(part))
+
+
+def image_at(url: str) -> Image:
+    """An image by its address; a data address gives its bytes and size."""
+    if not (url.startswith("data:") and ";base64," in url):
+        return Image(url=url)
+    media, _, data = url.removeprefix("data:").partition(";base64,")
+    width, height = image_size(data)
+    return Image(media_type=media, data=data, width=width, height=height)
 
 
 def text_of(content: Any) -> str:
@@ -162,5 +213,12 @@ def tool_specs(tools: Any) -> tuple[ToolSpec, ...]:
     return tuple(found)
 
 
-def _only_results(message: Message) -> bool:
+def only_results(message: Message) -> bool:
+    """Whether a message holds tool results and nothing else."""
     return bool(message.blocks) and all(isinstance(block, ToolResult) for block in message.blocks)
+
+
+def included_usage(prompt: int, cached: int, output: int) -> Usage:
+    """Usage where the prompt figure includes what was read from the cache, as OpenAI and its kin report it."""
+    read = min(cached, prompt)
+    return Usage(uncached=prompt - read, cache_read=read, output=output)

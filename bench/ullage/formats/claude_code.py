@@ -2,63 +2,128 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ullage.errors import TraceError
 from ullage.formats import Format, Imported, Source
 from ullage.formats._claude_session import Session
-from ullage.formats._lines import LineReader
+from ullage.formats._lines import LineReader, first_objects
+from ullage.types import ToolResult, ToolUse, Trace
 
-_LINE_TYPES = frozenset(
-    "user assistant system progress summary file-history-snapshot queue-operation attachment pr-link custom-title "
-    "agent-name last-prompt permission-mode".split()
+_TALK = frozenset({"user", "assistant", "system", "progress", "attachment", "queue-operation"})
+_TITLES = ("summary", "custom-title", "ai-title", "agent-name", "last-prompt")
+_STATE = (
+    "file-history-snapshot",
+    "pr-link",
+    "permission-mode",
+    "mode",
+    "worktree-state",
+    "relocated",
+    "bridge-session",
+    "frame-link",
 )
-_PASSED_OVER = _LINE_TYPES - {"user", "assistant", "system", "progress", "attachment"}
+_ASIDE = frozenset((*_TITLES, *_STATE))
 """Titles, snapshots and settings of the client: no part of the conversation. A ``summary`` line is a title, no compaction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaudeCode(Format):
-    """Restores the uncompacted history; recorded compactions are events, sub-agents are children."""
+    """Restores the uncompacted history; recorded compactions are events, sub-agents are children.
+
+    A trace ``starts_midway`` when its first line continues a line that the file does not hold, or when its first prompt
+    is larger than the text recorded before it, at a token a byte, and any prefix that the client sends together.
+    """
 
     summary: ClassVar[str] = "Claude Code session JSONL (2.0 to 2.1), with sub-agents and compactions"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl",)
 
     def matches(self, source: Source) -> bool:
         """Some of the first lines are objects of the client's own types with its threading keys."""
-        for line in source.head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:40]:
-            try:
-                value = json.JSONDecoder().raw_decode(line.decode("utf-8", "replace").strip())[0]
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(value, dict) and _is_line(value):
-                return True
-        return False
+        return any(_is_line(value) for value in first_objects(source.head))
 
     def read(self, source: Source) -> Imported:
-        """Import every session of the file."""
-        reader, sessions, sides = LineReader(source), dict[str, Session](), dict[str, str]()
+        """Import every session of the file, keyed by session id."""
+        reader, book = LineReader(source), _Book()
         for number, line in reader.objects():
-            kind = line.get("type")
-            session = sessions.get(str(line.get("sessionId"))) if line.get("sessionId") else None
-            if kind not in _LINE_TYPES:
+            if not book.take(number, line):
                 reader.opaque += 1
-                reader.note(number, f"found line type {kind!r}; kept out of the conversation")
-                continue
-            if kind in _PASSED_OVER or not line.get("sessionId"):
-                reader.opaque += 1
-                continue
-            if session is None:
-                session = sessions[str(line["sessionId"])] = Session(id=str(line["sessionId"]))
-            if not _take(session, line, sides):
-                reader.opaque += 1
-        traces = tuple(s.trace(source.path.name) for s in sessions.values() if s.drafts)
+        traces = tuple(book.traces(source.path.name))
         if not traces:
             raise TraceError(str(source), "no message of a session", "Claude Code session lines (user, assistant, system)")
-        _note_oddities(reader, source, sessions)
-        return Imported(path=str(source), format="claude_code", traces=traces, lines=reader.counts(), problems=tuple(reader.problems))
+        for text in book.oddities():
+            reader.note(None, text)
+        return Imported(
+            path=str(source), format="claude_code", traces=traces, lines=reader.counts(), problems=tuple(reader.problems)
+        )
+
+
+@dataclass(slots=True)
+class _Book:
+    """The sessions of one file. ``sides`` leads from a line of a side chain to the name of its agent."""
+
+    sessions: dict[str, Session] = field(default_factory=dict)
+    sides: dict[str, str] = field(default_factory=dict)
+    paid: dict[str, str] = field(default_factory=dict)
+    strange: dict[str, list[int]] = field(default_factory=dict)
+
+    def take(self, number: int, line: dict[str, Any]) -> bool:
+        """Hand a line to its session; tells whether it carried anything of the conversation."""
+        kind, name = line.get("type"), line.get("sessionId")
+        if kind not in _TALK and kind not in _ASIDE:
+            self.strange.setdefault(str(kind), []).append(number)
+        if kind not in _TALK or not name:
+            return False
+        session = self.sessions.get(str(name)) or self.sessions.setdefault(str(name), Session(id=str(name), paid=self.paid))
+        if kind == "progress":
+            session.notice(line)
+            return _progress(session, line)
+        return self._side(session, line) if line.get("isSidechain") else session.add(line)
+
+    def _side(self, session: Session, line: dict[str, Any]) -> bool:
+        uuid, before = str(line.get("uuid") or ""), str(line.get("parentUuid") or "")
+        agent = str(line.get("agentId") or self.sides.get(before) or uuid or "side")
+        self.sides[uuid] = agent
+        return session.child(agent, "").add(line)
+
+    def traces(self, source: str) -> Iterator[Trace]:
+        """A trace for each session; a file that holds sub-agents alone gives a trace for each of these."""
+        for session in self.sessions.values():
+            trace = session.trace(source)
+            if session.drafts:
+                yield trace
+            else:
+                yield from trace.children
+
+    def oddities(self) -> Iterator[str]:
+        """What a reader of the figures should know, one line each."""
+        for kind, lines in self.strange.items():
+            yield f"found line type {kind!r} on {len(lines)} lines, first on line {lines[0]}; kept out of the conversation"
+        for session in self.sessions.values():
+            yield from (f"session {session.id}: {text}" for text in _oddities(session))
+            for name, child in session.children.items():
+                yield from (f"session {session.id}, sub-agent {name}: {text}" for text in _oddities(child))
+
+
+def _oddities(session: Session) -> Iterator[str]:
+    calls = {block.id for draft in session.drafts for block in draft.blocks if isinstance(block, ToolUse)}
+    answers = {block.tool_use_id for draft in session.drafts for block in draft.blocks if isinstance(block, ToolResult)}
+    rewinds = sum(event.kind == "rewind" for event in session.events)
+    elsewhere = len(session.responses) - session.counted
+    found = (
+        (session.doubled, "{} lines repeat a line already read; counted once"),
+        (elsewhere, "{} responses were already counted in another session of the file"),
+        (len(calls - answers), "{} tool calls have no result"),
+        (len(answers - calls), "{} results answer no recorded call"),
+        (session.late, "{} results came after a later response; kept where they stand"),
+        (
+            session.restored,
+            "{} queued messages stand in the queue's own records only; placed after the results they were sent with",
+        ),
+        (rewinds, "{} prompts hang on an earlier line; the responses that they abandoned stay in the history"),
+    )
+    return (text.format(count) for count, text in found if count)
 
 
 def _is_line(value: dict[str, Any]) -> bool:
@@ -68,43 +133,12 @@ def _is_line(value: dict[str, Any]) -> bool:
     return (kind == "file-history-snapshot" and "snapshot" in value) or (kind == "summary" and "leafUuid" in value)
 
 
-def _take(session: Session, line: dict[str, Any], sides: dict[str, str]) -> bool:
-    """Hand a line to the session or to the sub-agent that it belongs to."""
-    if line.get("type") == "progress":
-        session.start(line)
-        return _progress(session, line)
-    if line.get("isSidechain"):
-        parent = str(line.get("parentUuid") or "")
-        root = sides.get(parent) or str(line.get("agentId") or line.get("uuid") or "side")
-        sides[str(line.get("uuid") or "")] = root
-        return session.child(root, "").add(line)
-    return session.add(line)
-
-
 def _progress(session: Session, line: dict[str, Any]) -> bool:
     data = line.get("data")
     if not isinstance(data, dict) or data.get("type") != "agent_progress" or not isinstance(data.get("message"), dict):
         return False
-    child = session.child(str(data.get("agentId") or line.get("parentToolUseID") or "agent"), str(line.get("parentToolUseID") or ""))
-    inner = data["message"]
-    return child.add({"timestamp": line.get("timestamp"), **inner})
-
-
-def _note_oddities(reader: LineReader, source: Source, sessions: dict[str, Session]) -> None:
-    for session in sessions.values():
-        if session.doubled:
-            reader.problems.append(f"{source}: session {session.id}: {session.doubled} lines repeat a line already read; counted once")
-        calls = {i for draft in session.drafts for i in _call_ids(draft.blocks)}
-        answers = {i for draft in session.drafts for i in _answer_ids(draft.blocks)}
-        if calls - answers:
-            reader.problems.append(f"{source}: session {session.id}: {len(calls - answers)} tool calls have no result")
-        if answers - calls:
-            reader.problems.append(f"{source}: session {session.id}: {len(answers - calls)} results answer no recorded call")
-
-
-def _call_ids(blocks: list[Any]) -> list[str]:
-    return [block.id for block in blocks if hasattr(block, "arguments")]
-
-
-def _answer_ids(blocks: list[Any]) -> list[str]:
-    return [block.tool_use_id for block in blocks if hasattr(block, "tool_use_id")]
+    call = str(line.get("parentToolUseID") or "")
+    child = session.child(str(data.get("agentId") or call or "agent"), call)
+    return child.add(
+        {"timestamp": line.get("timestamp"), "version": line.get("version"), "cwd": line.get("cwd"), **data["message"]}
+    )

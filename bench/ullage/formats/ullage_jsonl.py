@@ -32,19 +32,40 @@ class UllageJsonl(Format):
         return line.startswith(b'{"id":') and any(key in line for key in (b'"messages":', b'"system":', b'"tools":', b'"calls":'))
 
     def read(self, source: Source) -> Imported:
-        """Import every trace of the file."""
-        traces, read = [], 0
-        for number, line in source.lines():
-            if not line.strip():
-                continue
-            read += 1
+        """Import every trace of the file; a half last line behind whole ones is dropped and counted as repaired."""
+        lines = [(number, line) for number, line in source.lines() if line.strip()]
+        traces: list[Trace] = []
+        problems: list[str] = []
+        for number, line in lines:
             try:
-                traces.append(_DECODER.decode(line))
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise TraceError(str(source), f"a line that is no trace ({error})", "one canonical trace on each line", number) from error
+                traces.append(_checked(_DECODER.decode(line), source, number))
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                cut = "truncated" in str(error) and number == lines[-1][0]
+                if not (cut and traces):
+                    found = f"a line that is no trace ({error})"
+                    raise TraceError(str(source), found, "one canonical trace on each line", number) from error
+                problems.append(f"{source}:{number}: found half a last line; dropped it")
         if not traces:
             raise TraceError(str(source), "no trace", "one canonical trace on each line")
-        return Imported(path=str(source), format="ullage_jsonl", traces=tuple(traces), lines=LineCounts(read=read))
+        counts = LineCounts(read=len(lines), repaired=len(problems))
+        return Imported(path=str(source), format="ullage_jsonl", traces=tuple(traces), lines=counts, problems=tuple(problems))
+
+
+def _checked(trace: Trace, source: Source, line: int) -> Trace:
+    """The trace, once its calls stand inside its messages and its message ids are its own."""
+    held = len(trace.messages)
+    for call in trace.calls:
+        if not (0 <= call.upto <= held and (call.reply is None or call.upto <= call.reply < held)):
+            found = f"call {call.id!r} with upto {call.upto} and reply {call.reply} over {held} messages"
+            raise TraceError(str(source), found, "0 <= upto <= reply < the number of messages", line)
+    known: set[str] = set()
+    for message in trace.messages:
+        if message.id in known:
+            raise TraceError(str(source), f"two messages with id {message.id!r}", "ids that are unique in their trace", line)
+        known.add(message.id)
+    for child in trace.children:
+        _checked(child, source, line)
+    return trace
 
 
 def encode_traces(traces: Iterable[Trace]) -> bytes:
