@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -222,8 +224,6 @@ def test_parts_sum_and_an_edit_never_reads_past_itself(name: str, at: int, gap: 
 @pytest.mark.parametrize("name", ALL)
 def test_a_growing_history_stays_cheap_for_every_policy(name: str) -> None:
     """Ten times the history does not make a request ten times as slow: nothing walks over the whole history."""
-    import time  # noqa: PLC0415 - this test alone measures
-
     spent = []
     for calls in (150, 1_500):
         trace = make_trace(calls=calls)
