@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tests_support import real_traces
+
 from ullage.calibration import MINIMUM_PAIRS, calibrate
 from ullage.exams import is_compaction
 from ullage.replay import transcript_of
@@ -62,7 +62,10 @@ def test_the_overhead_is_the_prefix_kept_at_a_compaction_before_anything_else() 
     trace = billed(make_trace(calls=30, result_words=300), 1.2, 5_000, read=4_000)
     after = msgspec.structs.replace(trace.calls[20], usage=Usage(cache_read=5_000, cache_write_5m=9_000))
     calls = (*trace.calls[:20], after, *trace.calls[21:])
-    events = (RecordedCompaction(kind="clearing", call=10, position=10), RecordedCompaction(call=20, position=trace.calls[20].upto))
+    events = (
+        RecordedCompaction(kind="clearing", call=10, position=10),
+        RecordedCompaction(call=20, position=trace.calls[20].upto),
+    )
     found = calibrate(msgspec.structs.replace(trace, calls=calls, compactions=events), COUNTER)
     assert (found.overhead, found.overhead_method) == (5_000, "prefix kept at a compaction")
 

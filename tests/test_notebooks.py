@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from tests_support import missing_part
 
 pytestmark = pytest.mark.checkout

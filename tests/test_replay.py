@@ -39,7 +39,15 @@ def setup_of(trace: Trace, *strategies: Strategy, window: int = 100_000, reserve
     )
     cache = fields.pop("cache", NoCache().open(CacheRules()))
     return Setup(
-        trace=trace, strategies=strategies, counter=COUNTER, window=window, reserve=reserve, overhead=10, cache=cache, ports=ports, **fields
+        trace=trace,
+        strategies=strategies,
+        counter=COUNTER,
+        window=window,
+        reserve=reserve,
+        overhead=10,
+        cache=cache,
+        ports=ports,
+        **fields,
     )
 
 
@@ -88,7 +96,13 @@ class Raises(Strategy):
 
 TURN = Trace(
     id="t",
-    messages=(user("do the task", "u0"), tool_call("a1", "x"), tool_result("r2", x="out put"), assistant("all done", "a3"), user("next", "u4")),
+    messages=(
+        user("do the task", "u0"),
+        tool_call("a1", "x"),
+        tool_result("r2", x="out put"),
+        assistant("all done", "a3"),
+        user("next", "u4"),
+    ),
     calls=(Call(id="c0", upto=1, reply=1, at=1000), Call(id="c1", upto=3, reply=3, at=3000)),
 )
 

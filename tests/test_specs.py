@@ -16,9 +16,7 @@ from ullage.specs import Spec, build, parse, parse_one, spec_of
 NAMES = st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8)
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=5)
-SPECS = st.builds(
-    Spec, NAMES, st.lists(st.tuples(NAMES, VALUES), max_size=4, unique_by=lambda pair: pair[0]).map(tuple)
-)
+SPECS = st.builds(Spec, NAMES, st.lists(st.tuples(NAMES, VALUES), max_size=4, unique_by=lambda pair: pair[0]).map(tuple))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +90,9 @@ def test_a_wrong_parameter_says_what_was_expected(text: str, line: str) -> None:
     assert line in str(caught.value)
 
 
-@given(st.builds(Sample, count=st.integers(), share=st.floats(0.01, 1), name=st.text(max_size=5), limit=st.none() | st.integers()))
+@given(
+    st.builds(Sample, count=st.integers(), share=st.floats(0.01, 1), name=st.text(max_size=5), limit=st.none() | st.integers())
+)
 def test_an_object_and_its_spelling_are_the_same(sample: Sample) -> None:
     """Building the canonical spec of an object gives an equal object."""
     assert build(Sample, parse_one(str(spec_of(sample, "sample")))) == sample

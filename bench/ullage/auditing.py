@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -41,7 +41,9 @@ class Auditor:
 
     def __post_init__(self) -> None:
         every = range(self.calls)
-        few = every if self.samples is None or self.samples >= self.calls else random.Random(self.seed).sample(every, self.samples)
+        few = (
+            every if self.samples is None or self.samples >= self.calls else random.Random(self.seed).sample(every, self.samples)
+        )
         self._chosen = frozenset(few)
 
     def ask(self, strategy: Strategy, view: View) -> Decision:
@@ -84,10 +86,11 @@ def _outcome(ask: Callable[[], Decision]) -> _Outcome:
     except Exception as error:  # noqa: BLE001 - whatever a strategy raises is compared and raised again
         kind = error.reason if isinstance(error, CannotShrink) else str(error)
         return _Outcome(None, error, f"{type(error).__name__}: {kind}")
-    return _Outcome(decision, None, _spell(decision))
+    return _Outcome(decision, None, spelled(decision))
 
 
-def _spell(decision: Any) -> str:
+def spelled(decision: Any) -> str:
+    """A text that is equal for equal decisions; says so where one cannot be saved as JSON."""
     try:
         if not isinstance(decision, Decision):
             return repr(type(decision))
@@ -128,8 +131,6 @@ class _Recorder:
         return self._with(state)
 
     def _with(self, state: Any) -> View:
-        from dataclasses import replace  # noqa: PLC0415 - audits are rare
-
         return replace(self._view, state=state, summarize=self._summarize, decide=self._decide)
 
     def _summarize(self, request: SummaryRequest) -> Summary:

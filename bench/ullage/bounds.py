@@ -48,7 +48,8 @@ class Oracle(Bound):
         kept = {} if task is None or counter(task) > budget else {task.id: task}
         room = budget - sum(map(counter, kept.values()))
         wanted = sorted(
-            {(places[s.message], s.block, s.start, s.end) for p in probes for s in p.evidence if s.message in places}, reverse=True
+            {(places[s.message], s.block, s.start, s.end) for p in probes for s in p.evidence if s.message in places},
+            reverse=True,
         )
         lines: dict[tuple[int, int, str], None] = {}
         for place, block, start, end in wanted:

@@ -108,7 +108,9 @@ def overhead_of(trace: Trace, counter: Counter) -> tuple[int, str]:
     """Tokens that every request carries and the messages do not hold, and the method that found them."""
     if trace.overhead_tokens is not None:
         return trace.overhead_tokens, trace.overhead_method or "declared"
-    after = [_read(trace.calls[event.call]) for event in trace.compactions if event.kind == "summary" and event.call < len(trace.calls)]
+    after = [
+        _read(trace.calls[event.call]) for event in trace.compactions if event.kind == "summary" and event.call < len(trace.calls)
+    ]
     kept = [read for read in after if read > 0]
     if kept:
         return min(kept), "prefix kept at a compaction"

@@ -63,7 +63,9 @@ class Cassette:
         path = self._path(request)
         if not path.is_file():
             if self.mode == "replay":
-                raise UserError(f"cassette {self.folder}: no answer recorded for a request to {request.model} ({request.key[:12]})")
+                raise UserError(
+                    f"cassette {self.folder}: no answer recorded for a request to {request.model} ({request.key[:12]})"
+                )
             return None
         try:
             entry = msgspec.json.decode(path.read_bytes(), type=_Entry)

@@ -91,4 +91,4 @@ def main(arguments: list[str] | None = None) -> None:
 def _say(line: str) -> None:
     from ullage.plain import one_line
 
-    print(f"ullage: {one_line(line)}", file=sys.stderr)  # noqa: T201 - talk goes to standard error
+    print(f"ullage: {one_line(line)}", file=sys.stderr)

@@ -35,7 +35,10 @@ def comparison_rows(found: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tup
 def comparison_lines(found: Mapping[str, Any]) -> list[str]:
     """The probes whose answer changed, and every note."""
     changed = found["changed_probes"]
-    lines = [f"{len(changed)} answers changed" + (f"; the first {SHOWN_CHANGES}:" if len(changed) > SHOWN_CHANGES else ":" if changed else "")]
+    lines = [
+        f"{len(changed)} answers changed"
+        + (f"; the first {SHOWN_CHANGES}:" if len(changed) > SHOWN_CHANGES else ":" if changed else "")
+    ]
     for entry in changed[:SHOWN_CHANGES]:
         lines.append(f"  {entry.get('change', '')}: {entry.get('question', '')} [{entry.get('trace', '')}]")
     for note in found.get("notes", ()):

@@ -38,7 +38,9 @@ def load_any(paths: Sequence[str]) -> tuple[Loaded, str]:
     name = Path(paths[0].removeprefix("hf:")).name.split(".")[0] or "traces"
     if "/" in paths[0] and not Path(paths[0]).exists():
         name = paths[0].removeprefix("hf:")
-    return Loaded(tuple(traces.values()), tuple(failures), tuple(problems)), name if len(paths) == 1 else f"{name}+{len(paths) - 1}"
+    return Loaded(tuple(traces.values()), tuple(failures), tuple(problems)), name if len(
+        paths
+    ) == 1 else f"{name}+{len(paths) - 1}"
 
 
 def _load_one(given: str) -> Loaded:
@@ -83,7 +85,7 @@ def _card(folder: Path) -> Mapping[str, Any]:
 
 def describe_datasets() -> list[dict[str, Any]]:
     """One entry a data set: name, how to name it, what it is, and what its card declares."""
-    entries = []
+    entries: list[dict[str, Any]] = []
     for folder in folders():
         card = dict(_card(folder))
         name = str(card.get("name") or ("bundled" if folder == bundled() else folder.name))
@@ -100,7 +102,12 @@ def describe_datasets() -> list[dict[str, Any]]:
                 "splits": card.get("splits"),
             }
         )
-    hub = {"name": "hf", "spec": "hf:ORG/NAME[split]:N", "summary": "public trajectory sets through Hugging Face datasets", "parameters": []}
+    hub = {
+        "name": "hf",
+        "spec": "hf:ORG/NAME[split]:N",
+        "summary": "public trajectory sets through Hugging Face datasets",
+        "parameters": [],
+    }
     return [*entries, hub]
 
 
@@ -124,10 +131,17 @@ def row_trace(row: Mapping[str, Any], name: str, where: str) -> Trace:
     if isinstance(value, str):
         value = json.loads(value)
     if column is None or not isinstance(value, (list, tuple)):
-        raise UserError(f"{where}: found columns {', '.join(sorted(row))}; expected one of {', '.join(MESSAGE_COLUMNS)} with chat messages")
-    messages = [{key: item for key, item in message.items() if item is not None} | {"content": message.get("content")} for message in value]
+        raise UserError(
+            f"{where}: found columns {', '.join(sorted(row))}; expected one of {', '.join(MESSAGE_COLUMNS)} with chat messages"
+        )
+    messages = [
+        {key: item for key, item in message.items() if item is not None} | {"content": message.get("content")}
+        for message in value
+    ]
     given = next((str(row[key]) for key in ID_COLUMNS if row.get(key)), name)
-    return chat_trace(given, messages, tools=row.get("tools"), model=str(row.get("model") or ""), source=where, form="hub_messages")
+    return chat_trace(
+        given, messages, tools=row.get("tools"), model=str(row.get("model") or ""), source=where, form="hub_messages"
+    )
 
 
 def _hub_rows(name: str, split: str) -> Any:

@@ -26,8 +26,14 @@ def estimate(options: RunOptions, place: Place) -> dict[str, Any]:
     records = run(offline, place).records
     reader = _part("reader", options.reader, _readings(records, options.draws))
     writing = sum((r.summarizer for r in records), Usage())
-    summarizer = _part("summarizer", options.summarizer, (sum(r.summarizer_calls for r in records), writing.prompt, writing.output))
-    return {"parts": [reader, summarizer], "traces": len({r.inputs.trace for r in records}), "strategies": list(options.strategies)}
+    summarizer = _part(
+        "summarizer", options.summarizer, (sum(r.summarizer_calls for r in records), writing.prompt, writing.output)
+    )
+    return {
+        "parts": [reader, summarizer],
+        "traces": len({r.inputs.trace for r in records}),
+        "strategies": list(options.strategies),
+    }
 
 
 def _readings(records: tuple[RunRecord, ...], draws: int) -> tuple[int, int, int]:
@@ -51,7 +57,15 @@ def _part(name: str, spec: str, counts: tuple[int, int, int]) -> dict[str, Any]:
     requests, tokens, output = counts
     arguments = dict(parse_one(spec).arguments)
     model = str(arguments.get("model") or "")
-    part: dict[str, Any] = {"part": name, "model": model, "requests": requests, "input": tokens, "output": output, "usd": None, "reasons": {}}
+    part: dict[str, Any] = {
+        "part": name,
+        "model": model,
+        "requests": requests,
+        "input": tokens,
+        "output": output,
+        "usd": None,
+        "reasons": {},
+    }
     if not model:
         part["usd"] = 0.0
         part["reasons"]["usd"] = f"{spec} asks no model: it costs nothing"

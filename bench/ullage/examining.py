@@ -146,7 +146,9 @@ class Examiner:
             replies = self.reader.read(context, questions, system=self.prepared.trace.system if context else "", draw=draw)
             for probe, reply in zip(probes, replies, strict=True):
                 outcome, reason = _graded(probe, reply)
-                answers[probe.id].append(Answer(probe=probe.id, exam=0, draw=draw, text=reply.text, outcome=outcome, reason=reason))
+                answers[probe.id].append(
+                    Answer(probe=probe.id, exam=0, draw=draw, text=reply.text, outcome=outcome, reason=reason)
+                )
         return answers
 
     def _is_past(self, probe: Probe, before: int) -> bool:
@@ -174,7 +176,15 @@ class Examiner:
         tool = block.name if isinstance(block, ToolUse) else self._tool_of(block) if isinstance(block, ToolResult) else ""
         kind = str(block.__struct_config__.tag)
         return Evidence(
-            message=span.message, block=span.block, role=message.role, kind=kind, tool=tool, position=place, text=text, at=at, length=length
+            message=span.message,
+            block=span.block,
+            role=message.role,
+            kind=kind,
+            tool=tool,
+            position=place,
+            text=text,
+            at=at,
+            length=length,
         )
 
     def _tool_of(self, result: ToolResult) -> str:

@@ -136,5 +136,3 @@ def losses(probes: Iterable[Probe], removed: Removals, kept: set[str]) -> tuple[
         compaction, edit, message = max(places)
         found.append(Loss(probe=probe.id, compaction=compaction, edit=edit, message=message))
     return tuple(found)
-
-

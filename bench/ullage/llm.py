@@ -26,7 +26,7 @@ Complete = Callable[..., Any]
 
 def _litellm_completion() -> Complete:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    print("loading litellm …", file=sys.stderr)  # noqa: T201 - talk: it takes several seconds
+    print("loading litellm …", file=sys.stderr)
     import litellm  # noqa: PLC0415 - the gateway's purpose: nothing else may load it
 
     litellm.suppress_debug_info = True
@@ -55,7 +55,9 @@ class Gateway:
         """Answer a chat request: from the cassette where it is recorded, else live and then recorded."""
         parameters = self.parameters | ({"max_tokens": max_tokens} if max_tokens else {})
         public = {key: value for key, value in parameters.items() if key not in ("api_key", "extra_headers")}
-        request = LlmRequest(model=self.model, messages=canonical_json(list(messages)), parameters=canonical_json(public), draw=draw)
+        request = LlmRequest(
+            model=self.model, messages=canonical_json(list(messages)), parameters=canonical_json(public), draw=draw
+        )
         known = self.cassette.get(request)
         if known is not None:
             return known
@@ -76,14 +78,16 @@ class Gateway:
                 kind = type(error).__name__
                 if attempt == RETRIES or kind not in _PASSING:
                     raise UserError(f"model {self.model}: {kind}: {_first_line(error)}") from error
-                print(f"{self.model}: {kind}, again in {wait:.0f} s", file=sys.stderr)  # noqa: T201 - talk
+                print(f"{self.model}: {kind}, again in {wait:.0f} s", file=sys.stderr)
                 self.pause(wait)
                 wait *= 2
         raise UserError(f"model {self.model}: no answer")
 
     def _check_budget(self) -> None:
         if self.budget_usd is not None and self.spent_usd >= self.budget_usd:
-            raise UserError(f"model {self.model}: the budget of ${self.budget_usd:.2f} is spent (${self.spent_usd:.4f}, {self.calls} calls)")
+            raise UserError(
+                f"model {self.model}: the budget of ${self.budget_usd:.2f} is spent (${self.spent_usd:.4f}, {self.calls} calls)"
+            )
 
     def _charge(self, reply: LlmReply) -> None:
         if self.budget_usd is None or reply.usage is None:
@@ -136,7 +140,13 @@ def parse_json_reply(text: str) -> Any:
 
 
 def open_gateway(
-    model: str, *, api_base: str = "", temperature: float = 0.0, cassette: str = ".cassettes", mode: str = "record", budget_usd: float | None = None
+    model: str,
+    *,
+    api_base: str = "",
+    temperature: float = 0.0,
+    cassette: str = ".cassettes",
+    mode: str = "record",
+    budget_usd: float | None = None,
 ) -> Gateway:
     """A gateway from the parameters of a reader's or summariser's spec; keys come from the environment alone."""
     if mode not in MODES:

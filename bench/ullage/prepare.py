@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -70,3 +71,13 @@ def choose_window(trace: Trace, options: RunOptions, input_limit: int | None) ->
 def choose_reserve(trace: Trace, window: int) -> int:
     """Output room inside the window: the client's own where known, never more than a tenth of the window."""
     return min(trace.meta.reserve if trace.meta.reserve is not None else DEFAULT_RESERVE, window // 10)
+
+
+def choose_model(trace: Trace, options: RunOptions) -> tuple[str, str]:
+    """The model that prices the run and where it comes from: the option, the recording, or nothing."""
+    if options.model:
+        return options.model, "option"
+    recorded = Tally(call.model for call in trace.calls if call.model)
+    if recorded:
+        return max(sorted(recorded), key=lambda name: recorded[name]), "recorded"
+    return (trace.meta.model, "trace") if trace.meta.model else ("", "unknown")

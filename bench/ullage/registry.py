@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ullage.errors import SpecError
-from ullage.specs import Spec, build, nearest, parse, parse_one, spec_of
+from ullage.specs import build, nearest, parse, parse_one, spec_of
 from ullage.strategy import Strategy
 
 BASES = {
@@ -84,7 +84,9 @@ def describe(kind: str) -> list[dict[str, Any]]:
 
 def describe_class(name: str, cls: type[Any]) -> dict[str, Any]:
     """The entry of one plug-in class."""
-    parameters = [{"name": f.name, "type": str(f.type), "default": None if f.default is MISSING else f.default} for f in fields(cls)]
+    parameters = [
+        {"name": f.name, "type": str(f.type), "default": None if f.default is MISSING else f.default} for f in fields(cls)
+    ]
     return {"name": name, "spec": name, "summary": _summary(cls), "parameters": parameters} | _declared(cls)
 
 
@@ -128,7 +130,9 @@ def _only_class(module: Any, kind: str, name: str) -> type[Any]:
         if isinstance(value, type) and issubclass(value, base) and value.__module__ == module.__name__ and not key.startswith("_")
     ]
     if len(found) != 1:
-        raise SpecError(f"{module.__file__}: found {len(found)} public {base.__name__} classes; expected exactly one for {name!r}")
+        raise SpecError(
+            f"{module.__file__}: found {len(found)} public {base.__name__} classes; expected exactly one for {name!r}"
+        )
     return found[0]
 
 
@@ -158,5 +162,7 @@ def _from_file(target: str) -> type[Any]:
     spec.loader.exec_module(module)
     classes = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, Strategy)]
     if attribute not in classes:
-        raise SpecError(f"{path_text}: no strategy class {attribute!r}; {nearest(attribute, [c for c in classes if c != 'Strategy'])}")
+        raise SpecError(
+            f"{path_text}: no strategy class {attribute!r}; {nearest(attribute, [c for c in classes if c != 'Strategy'])}"
+        )
     return _checked(getattr(module, attribute), "strategies", target)

@@ -17,7 +17,7 @@ from ullage.cache import CacheSession, Prompt, Ttl
 from ullage.context import Context
 from ullage.errors import CannotShrink, UserError
 from ullage.step import Step
-from ullage.strategy import Decider, Strategy, StoreReader, Summarizer, Summary, SummaryRequest, View
+from ullage.strategy import Decider, StoreReader, Strategy, Summarizer, Summary, SummaryRequest, View
 from ullage.tokens import Counter
 from ullage.types import (
     Block,
@@ -151,7 +151,9 @@ class _Loop:
         start = (unrecorded_message(self.setup.unrecorded),) if self.setup.unrecorded else ()
         self.context = Context.of(start, self.setup.counter)
         whole = self.setup.transcript
-        self.transcript = whole if whole is not None else transcript_of(self.setup.trace, self.setup.counter, self.setup.unrecorded)
+        self.transcript = (
+            whole if whole is not None else transcript_of(self.setup.trace, self.setup.counter, self.setup.unrecorded)
+        )
         self.offset = len(start)
         self.states = [None] * len(self.setup.strategies)
         self.watch = BreakWatch(window=self.setup.window)

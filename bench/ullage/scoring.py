@@ -1,257 +1,439 @@
-"""Graders: what counts as a right answer. A reject list beats an accept list, and nothing is matched inside a word.
+"""Graders: from what a reader said to one of four outcomes, without a model.
 
-An answer must be the value, or a short sentence around it. A paste of the context, a list of candidates, a negated or a
-superseded value is wrong, whatever else it holds.
+A short answer counts when it names an accepted value as whole words, denies it nowhere, asserts no rejected value and
+offers no second value of the same kind. Text that merely contains the gold somewhere does not count.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator
-from decimal import Decimal, InvalidOperation
+from collections.abc import Callable, Iterator, Sequence
 
-from ullage.types import Grader, Outcome, Probe
+from ullage.terms import STOP_WORDS, fold, is_cjk, iter_terms
+from ullage.types import Outcome, Probe
+from ullage.values import PATTERNS, Quantity, find, kind_of, quantity
 
 Graded = tuple[Outcome, str]
+"""An outcome with its reason; the reason of a correct answer is empty."""
 
-LONGEST_CARRIER = 160
-"""Characters that may stand around a value: a sentence, not a paste."""
 SET_F1 = 0.8
-"""A set is right from this F1 on: one item in five may be missing or too much."""
-TOLERANCE = Decimal("0.000001")
-"""Relative difference of numbers that print differently and mean the same."""
+"""A set answer counts from this F1 on: one item of four missing, or one too many, is still right (F1 0.86), two are not."""
+NUMERIC_TOLERANCE = 0.005
+"""Relative distance that still counts as the same number: half a per cent, the rounding of two significant figures."""
+MOST_WORDS = 30
+"""An answer may hold this many words beyond twice those of the gold; anything longer quotes instead of answering."""
 
-_DECLINES = re.compile(
-    r"^\W*(?:unknown|n/?a|none|(?:i (?:do not|don't|cannot|can't) (?:know|tell|say|find|recall))|not (?:stated|mentioned|known|specified|given)"
-    r"|no (?:information|mention)|it (?:does not|doesn't) say|不知道|未提及|没有提到|无法确定|不清楚)\b.*$",
+_ABSTAIN = re.compile(
+    r"^(?:i (?:do not|don't|cannot|can't) (?:know|tell|say|find|determine)\b.*|i have no (?:idea|information)\b.*|i am not sure\b.*|"
+    r"i'm not sure\b.*|(?:it |this |that )?(?:is |was )?(?:unknown|not (?:mentioned|stated|given|specified|known|available|recorded|found|"
+    r"provided|in the (?:context|session|conversation)))\b.*|no (?:information|mention|answer|such \w+)\b.*|n/?a|none given|"
+    r"(?:the )?(?:context|session|conversation|history|log) (?:does not|doesn't) \w+.*|"
+    r"(?:我)?(?:不知道|不清楚|不确定|无法(?:确定|判断|回答|得知)|没有(?:提到|提及|说明|找到|相关|记录)|未(?:提及|提到|说明|知|记录|找到)).*)$",
     re.IGNORECASE | re.DOTALL,
 )
-_TOOL_SYNTAX = re.compile(r"^\s*(?:<(?:tool|function|invoke)|\{\s*\"(?:name|tool|function|tool_calls)\"|```)", re.IGNORECASE)
-_NEGATED = re.compile(r"(?:\bnot|\bnever|\bno longer|\bisn't|\bwasn't|\baren't|\bwithout|\brather than|\binstead of|不是|并非|不再是|没有)\W{0,3}(?:\w+\W+){0,2}$", re.IGNORECASE)
-_NUMBER = re.compile(r"[-+]?\d[\d,_]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
-_UNIT = re.compile(r"\s*(%|[A-Za-zµ°]+|[\u4e00-\u9fff]{1,3})?")
-_VALUE_SHAPES = (
-    re.compile(r"(?<![\w/.])(?:[\w.-]+)?(?:/[\w.@+-]+)+"),
-    re.compile(r"(?<![\w.])\d[\d.,:_-]*"),
-    re.compile(r"\b[0-9a-f]{7,40}\b"),
+_TOOL_SYNTAX = re.compile(
+    r"<(?:tool_call|function_calls?|invoke|tool_use|antml|\|)|^\s*\{\s*\"(?:name|tool|function|arguments|type)\"\s*:|```(?:tool|json)\b"
 )
-_QUOTES = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "「": '"', "」": '"', "『": '"', "』": '"'})
-_EDGES = " \t\n\r.,;:!?\"'`()[]{}<>。，；：！？、（）【】《》"
-_WORD = re.compile(r"\w", re.UNICODE)
+_REFUSAL = re.compile(
+    r"^(?:i(?:'m| am) sorry|sorry,|i (?:cannot|can't|won't|am unable to|'m unable to) (?:help|assist|comply|answer|do)|as an ai|"
+    r"抱歉|对不起|我不能(?:帮|协助|回答))",
+    re.IGNORECASE,
+)
+_NEGATION = re.compile(
+    r"(?:\b(?:not|no|never|isn't|wasn't|aren't|weren't|don't|doesn't|didn't|neither|nor|without|except|instead of|rather than|no longer|"
+    r"anything but|other than|used to be)\b|n't\b|不(?:是|为|等于|再|在)|并非|没有|没|非|而不是|除了|以外)\s*(?:\S+\s+){0,2}\S{0,3}$",
+    re.IGNORECASE,
+)
+_NEGATION_AFTER = re.compile(
+    r"^\S{0,2}\s*(?:(?:is|was|are|were|does|did)(?: not\b|n't\b)|is (?:wrong|false|incorrect|outdated)|不是|不对|是错的)",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(r"\s*(?:,|;|/|\||\n|、|;|\bor\b|\band\b|\beither\b|或者|或|和|以及|还是)\s*", re.IGNORECASE)
+_EDGE = " \t\r\n\"'`*_.,;:!?。，；：！？()[]<>"
 
 
 def grade(probe: Probe, text: str | None) -> Graded:
-    """Grade one answer (none: the reader declined); gives the outcome and, when it is not plain, why."""
-    declined = text is None or bool(_DECLINES.match(text.strip()))
+    """Grade what a reader said; none means that it declined. Never raises, never ``unscorable``."""
     if probe.grader == "abstain":
-        return ("correct", "") if declined else ("wrong", "answered a decoy")
-    if declined or text is None:
+        return _grade_decoy(text)
+    if text is None:
         return "abstained", ""
-    answer = text.strip()
+    answer = fold(text).strip()
     if not answer:
-        return "wrong", "empty"
-    if _TOOL_SYNTAX.match(answer):
-        return "wrong", "tool syntax"
-    stale = next((value for value in probe.reject if holds(answer, value)), None)
-    if stale is not None:
-        return "wrong", f"holds the rejected value {stale[:60]!r}"
+        return "wrong", "empty reply"
+    if _ABSTAIN.match(answer):
+        return "abstained", "said so"
+    invalid = _invalid(answer)
+    if invalid:
+        return "wrong", invalid
     return _GRADERS[probe.grader](probe, answer)
 
 
-def normalise(text: str) -> str:
-    """One case, width, kind of quotes and single spaces, without punctuation at the ends."""
-    return " ".join(unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold().split()).strip(_EDGES)
-
-
-def holds(text: str, value: str) -> bool:
-    """Tell whether a text holds a value as whole words, in any case and width."""
-    return _find(normalise(text), normalise(value)) >= 0
-
-
-def _find(text: str, value: str) -> int:
-    """Where ``value`` stands in ``text`` bounded by no word character of its own kind; -1 when nowhere."""
-    if not value:
-        return -1
-    at = text.find(value)
-    while at >= 0:
-        before, after = text[at - 1 : at], text[at + len(value) : at + len(value) + 1]
-        if not (_joins(before, value[0]) or _joins(value[-1], after)):
-            return at
-        at = text.find(value, at + 1)
-    return -1
-
-
-def _joins(left: str, right: str) -> bool:
-    """Two neighbouring characters that make one word: letters, digits, underscores; a Chinese one joins nothing."""
-    if not left or not right:
-        return False
-    return bool(_WORD.match(left) and _WORD.match(right)) and not (_wide(left) or _wide(right))
-
-
-def _wide(char: str) -> bool:
-    return "\u2e80" <= char <= "\u9fff"
-
-
-def _carried(answer: str, gold: str) -> Graded | None:
-    """Judge what stands around a value that was found: too much, a negation, or other values of the same shape."""
-    text, value = normalise(answer), normalise(gold)
-    at = _find(text, value)
-    if at < 0:
-        return None
-    around = text[:at] + " " + text[at + len(value) :]
-    if len(around) > LONGEST_CARRIER:
-        return "wrong", "more than a sentence around the value"
-    if _NEGATED.search(text[:at]):
-        return "wrong", "negated"
-    for shape in _VALUE_SHAPES:
-        if shape.fullmatch(value) and shape.search(around):
-            return "wrong", "several values"
-    if around.count(",") + around.count("、") + around.count(";") + around.count(" or ") + around.count("|") > 2:
-        return "wrong", "several values"
-    return "correct", ""
-
-
-def _exact(probe: Probe, answer: str) -> Graded:
-    """The value as it is written, but for quotes and punctuation at its ends."""
-    for gold in probe.accept:
-        if answer.strip(_EDGES) == gold.strip(_EDGES):
-            return "correct", ""
-        if _find(answer.translate(_QUOTES), gold.translate(_QUOTES)) >= 0:
-            found = _carried(answer, gold)
-            if found is not None:
-                return found
-    return "wrong", ""
-
-
-def _normalised(probe: Probe, answer: str) -> Graded:
-    """The value in any case, width and kind of quotes."""
-    found = [_carried(answer, gold) for gold in probe.accept]
-    return _best(found)
-
-
-def _path(probe: Probe, answer: str) -> Graded:
-    """The path, or the end of it from a folder boundary on when the answer names at least file and folder."""
-    found: list[Graded | None] = []
-    for gold in probe.accept:
-        given = [part for part in re.split(r"[\s,;'\"`]+", answer) if part.strip(_EDGES)]
-        same = [part for part in given if _same_path(part, gold)]
-        others = [part for part in given if not _same_path(part, gold) and ("/" in part.strip(_EDGES) or "\\" in part)]
-        if same and others:
-            found.append(("wrong", "several values"))
-        elif same:
-            found.append(_carried(answer, same[0]) or ("correct", ""))
-    return _best(found)
-
-
-def _same_path(given: str, gold: str) -> bool:
-    left, right = (_parts(path) for path in (given, gold))
-    if not left or not right:
-        return False
-    shorter = min(len(left), len(right))
-    return left[-shorter:] == right[-shorter:] and (len(left) == len(right) or shorter >= 2)
-
-
-def _parts(path: str) -> list[str]:
-    clean = path.strip(_EDGES + "*").replace("\\", "/").removeprefix("./")
-    return [part for part in re.sub(r":\d+(?::\d+)?$", "", clean).split("/") if part not in ("", ".")]
-
-
-def _numeric(probe: Probe, answer: str) -> Graded:
-    """One number, equal within rounding, with the same unit where both name one."""
-    numbers = list(_numbers(answer))
-    found: list[Graded | None] = []
-    for gold in probe.accept:
-        wanted = next(_numbers(gold), None)
-        if wanted is None:
-            found.append(_carried(answer, gold))
-            continue
-        if any(_same_number(number, wanted) for number in numbers):
-            different = {value for value, unit in numbers if not _same_number((value, unit), wanted)}
-            found.append(("wrong", "several values") if different else _sentence(answer, gold))
-    return _best(found)
-
-
-def _sentence(answer: str, gold: str) -> Graded:
-    """Bound what stands around a number, and refuse a negated one."""
-    if len(answer) > LONGEST_CARRIER + len(gold):
-        return "wrong", "more than a sentence around the value"
-    first = _NUMBER.search(answer)
-    if first and _NEGATED.search(answer[: first.start()]):
-        return "wrong", "negated"
-    return "correct", ""
-
-
-def _numbers(text: str) -> Iterator[tuple[Decimal, str]]:
-    for match in _NUMBER.finditer(text):
-        try:
-            value = Decimal(match.group().replace(",", "").replace("_", ""))
-        except InvalidOperation:
-            continue
-        unit = _UNIT.match(text, match.end())
-        yield value, normalise(unit.group(1) or "") if unit else ""
-
-
-def _same_number(left: tuple[Decimal, str], right: tuple[Decimal, str]) -> bool:
-    close = abs(left[0] - right[0]) <= TOLERANCE * max(abs(left[0]), abs(right[0]))
-    units = left[1] == right[1] or not left[1] or not right[1] or not _known_unit(left[1]) or not _known_unit(right[1])
-    return close and units
-
-
-_UNITS = frozenset(
-    "% s ms us ns min h d kb mb gb tb b kib mib gib px usd eur cny tokens rows lines files tests 秒 分钟 小时 天 次 个 行 元".split()  # noqa: SIM905 - a list of words
-)
-
-
-def _known_unit(unit: str) -> bool:
-    return unit in _UNITS
-
-
-def _set(probe: Probe, answer: str) -> Graded:
-    """Items separated by commas, semicolons, newlines or 'and': right from an F1 of 0.8 on."""
-    items = {normalise(item) for item in re.split(r"[,;\n、，；]|\band\b|和", answer) if normalise(item)}
-    gold = {normalise(item) for item in probe.accept}
-    if not items or not gold:
-        return "wrong", ""
-    matched = sum(any(item == g or _same_path(item, g) for g in gold) for item in items)
-    covered = sum(any(item == g or _same_path(item, g) for item in items) for g in gold)
-    precision, recall = matched / len(items), covered / len(gold)
-    score = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return ("correct", "") if score >= SET_F1 else ("wrong", f"F1 {score:.2f}")
-
-
-def _choice(probe: Probe, answer: str) -> Graded:
-    """Exactly one option, by its letter or its text."""
-    letter = re.fullmatch(r"\W*([A-Za-z])\W*", answer)
-    if letter:
-        index = ord(letter.group(1).upper()) - ord("A")
-        chosen = [probe.choices[index]] if index < len(probe.choices) else []
-    else:
-        chosen = [choice for choice in probe.choices if normalise(choice) == normalise(answer)]
-        chosen = chosen or [choice for choice in probe.choices if _carried(answer, choice) == ("correct", "")]
-        held = [choice for choice in probe.choices if holds(answer, choice)]
-        longest = max(held, key=len, default="")
-        if any(not holds(longest, choice) for choice in held):
-            return "wrong", "several options"
-        chosen = [longest] if longest in chosen else chosen
-    if not chosen:
-        return "wrong", "no option"
-    right = {normalise(gold) for gold in probe.accept}
-    return ("correct", "") if normalise(chosen[0]) in right else ("wrong", "")
-
-
-def _best(found: Iterable[Graded | None]) -> Graded:
-    known = [one for one in found if one is not None]
-    if any(outcome == "correct" for outcome, _ in known):
+def _grade_decoy(text: str | None) -> Graded:
+    """A decoy is answered rightly by declining alone."""
+    if text is None:
         return "correct", ""
-    return known[0] if known else ("wrong", "")
+    answer = fold(text).strip()
+    if answer and _ABSTAIN.match(answer):
+        return "correct", ""
+    return "wrong", (_invalid(answer) or "asserted something that never occurred") if answer else "empty reply"
 
 
-_GRADERS: dict[Grader, Callable[[Probe, str], Graded]] = {
-    "exact": _exact,
-    "normalised": _normalised,
-    "path": _path,
-    "numeric": _numeric,
-    "set": _set,
-    "choice": _choice,
+def _invalid(answer: str) -> str:
+    if _TOOL_SYNTAX.search(answer):
+        return "tool syntax"
+    return "refusal" if _REFUSAL.match(answer) else ""
+
+
+def normalise(text: str) -> str:
+    """One width, one case, one space, no quotes around it and no full stop behind it."""
+    return " ".join(fold(text).lower().split()).strip(_EDGE)
+
+
+def canonical_path(text: str) -> str:
+    """A path with forward slashes, without quotes, ``./``, line suffix or closing slash."""
+    path = fold(text).strip(_EDGE.replace(".", "")).replace("\\", "/")
+    path = re.sub(r":\d+(?::\d+)?$", "", path).rstrip("/.,")
+    while path.startswith("./"):
+        path = path[2:]
+    return re.sub(r"/{2,}", "/", path)
+
+
+def same_path(one: str, other: str) -> bool:
+    """Whether two spellings name one file: equal, or one is the other's tail from a folder on (at least the file's name)."""
+    a, b = canonical_path(one), canonical_path(other)
+    return bool(a) and bool(b) and (a == b or a.endswith("/" + b) or b.endswith("/" + a))
+
+
+def _grade_text(probe: Probe, answer: str, clean: Callable[[str], str]) -> Graded:
+    """Whole-word match of an accepted value in a short answer."""
+    spoken = clean(answer)
+    golds = [clean(gold) for gold in probe.accept]
+    if spoken in golds:
+        return "correct", ""
+    if any(_whole(clean(bad), spoken) is not None for bad in probe.reject if clean(bad) not in golds):
+        return "wrong", "asserted a superseded or ruled-out value"
+    for gold in golds:
+        found = _whole(gold, spoken)
+        if found is not None:
+            problem = _spoiled(probe, gold, spoken, found)
+            return ("wrong", problem) if problem else ("correct", "")
+    return "wrong", "another value"
+
+
+def _spoiled(probe: Probe, gold: str, spoken: str, place: tuple[int, int]) -> str:
+    """Why an answer that names the gold is not right after all; empty when it is."""
+    if _denied(spoken, place):
+        return "denied the right value"
+    if _words(spoken) > 2 * _words(gold) + MOST_WORDS:
+        return "too long to be an answer"
+    return "offered several values" if _other_candidates(probe, gold, spoken, place) else ""
+
+
+def _denied(spoken: str, place: tuple[int, int]) -> bool:
+    return bool(_NEGATION.search(spoken[: place[0]])) or bool(_NEGATION_AFTER.match(spoken[place[1] :]))
+
+
+def _other_candidates(probe: Probe, gold: str, spoken: str, place: tuple[int, int]) -> bool:
+    """Whether the answer holds a further value of the gold's kind, or is a list with the gold as one item."""
+    rest = spoken[: place[0]] + " § " + spoken[place[1] :]
+    asked = normalise(probe.question)
+    kind = kind_of(gold)
+    if kind in PATTERNS and any(_whole(f.value.lower(), asked) is None for f in find(kind, rest)):
+        return True
+    items = [item.strip(_EDGE) for item in _HEDGE.split(rest) if item.strip(_EDGE)]
+    if len(items) < 2 or not any(item == "§" for item in items):
+        return False
+    return any(item != "§" and not _is_framing(item, asked) for item in items)
+
+
+def _is_framing(item: str, asked: str) -> bool:
+    """Whether words around a value only repeat the question or carry no content."""
+    known = set(iter_terms(asked))
+    return all(term in known or term in STOP_WORDS for term in iter_terms(item))
+
+
+def _words(text: str) -> int:
+    return sum(2 if is_cjk(word) else 1 for word in text.split()) + sum(is_cjk(c) for c in text) // 2
+
+
+_JOINED = "A-Za-z0-9_"
+
+
+def _whole(gold: str, text: str) -> tuple[int, int] | None:
+    """Place of the gold in the text as whole words: no letter, digit or path part may touch it; none when absent."""
+    if not gold:
+        return None
+    start = text.find(gold)
+    while start >= 0:
+        end = start + len(gold)
+        if _free(text[:start][-2:], gold[0], left=True) and _free(text[end : end + 2], gold[-1], left=False):
+            return start, end
+        start = text.find(gold, start + 1)
+    return None
+
+
+def _free(edge: str, inside: str, *, left: bool) -> bool:
+    """Whether the characters next to a match belong to another word."""
+    if not edge or (is_cjk(inside) and is_cjk(edge)):
+        return True
+    near = edge[-1] if left else edge[0]
+    if re.match(rf"[{_JOINED}]", near):
+        return is_cjk(inside) or not re.match(rf"[{_JOINED}]", inside)
+    far = edge[0] if left else edge[-1]
+    return not (len(edge) == 2 and near in "./-:@#+" and re.match(rf"[{_JOINED}]", far) and not (near == ":" and left))
+
+
+def _grade_exact(probe: Probe, answer: str) -> Graded:
+    return _grade_text(probe, answer, lambda text: " ".join(fold(text).split()).strip(_EDGE))
+
+
+def _grade_normalised(probe: Probe, answer: str) -> Graded:
+    return _grade_text(probe, answer, normalise)
+
+
+def _grade_path(probe: Probe, answer: str) -> Graded:
+    """The one path that the answer names must be an accepted one."""
+    named = _paths_in(answer)
+    if not named:
+        return "wrong", "no path"
+    if any(
+        same_path(path, bad) for path in named for bad in probe.reject if not any(same_path(bad, good) for good in probe.accept)
+    ):
+        return "wrong", "asserted a superseded or ruled-out value"
+    asked = _paths_in(fold(probe.question))
+    right = [path for path in named if any(same_path(path, good) for good in probe.accept)]
+    others = [path for path in named if path not in right and not any(same_path(path, known) for known in asked)]
+    if not right:
+        return "wrong", "another value"
+    if others:
+        return "wrong", "offered several values"
+    place = _whole(right[0], answer)
+    if place is not None and _denied(answer, place):
+        return "wrong", "denied the right value"
+    return ("wrong", "too long to be an answer") if _words(answer) > MOST_WORDS else ("correct", "")
+
+
+def _paths_in(text: str) -> list[str]:
+    """Paths of a text without repeats; a bare word that is the whole text counts as one."""
+    alone = text.strip(_EDGE.replace(".", ""))
+    if alone and not any(c.isspace() for c in alone):
+        return [canonical_path(alone)]
+    found = dict.fromkeys(canonical_path(f.value) for f in find("path", text))
+    return [path for path in found if path]
+
+
+def _grade_numeric(probe: Probe, answer: str) -> Graded:
+    """The one number of the answer must be an accepted one, in the same unit where both name one."""
+    asked = [q for f in find("number", fold(probe.question)) if (q := quantity(f.value))]
+    said = [(f, q) for f in find("number", answer) if (q := quantity(f.value))]
+    whole = quantity(answer)
+    golds = [q for gold in probe.accept if (q := quantity(gold))]
+    if whole is not None:
+        return _judge_number(probe, whole, golds)
+    told = [
+        (f, q) for f, q in said if not any(_same_number(q, known) for known in asked) or any(_same_number(q, g) for g in golds)
+    ]
+    if not told:
+        return "wrong", "no number"
+    if any(not _same_number(told[0][1], other) for _, other in told[1:]):
+        return "wrong", "offered several values"
+    if _denied(answer, (told[0][0].start, told[0][0].end)):
+        return "wrong", "denied the right value"
+    if _words(answer) > MOST_WORDS:
+        return "wrong", "too long to be an answer"
+    return _judge_number(probe, told[0][1], golds)
+
+
+def _judge_number(probe: Probe, said: Quantity, golds: Sequence[Quantity]) -> Graded:
+    if any(_same_number(said, gold) for gold in golds):
+        return "correct", ""
+    stale = any((q := quantity(bad)) is not None and _same_number(said, q) for bad in probe.reject)
+    return "wrong", "asserted a superseded or ruled-out value" if stale else "another value"
+
+
+def _same_number(said: Quantity, gold: Quantity) -> bool:
+    """Equal within tolerance (whole numbers: exactly); units must agree where both have one."""
+    if said.unit and gold.unit and said.unit != gold.unit:
+        return False
+    if float(gold.value).is_integer() and float(said.value).is_integer():
+        return said.value == gold.value
+    return abs(said.value - gold.value) <= NUMERIC_TOLERANCE * abs(gold.value)
+
+
+def _grade_set(probe: Probe, answer: str) -> Graded:
+    """F1 of the items named against the accepted ones; correct from ``SET_F1`` on."""
+    said = set_items(answer)
+    if not said:
+        return "wrong", "no item"
+    bad = [
+        item
+        for item in said
+        if any(_same_item(item, r) for r in probe.reject) and not any(_same_item(item, g) for g in probe.accept)
+    ]
+    hit = {gold for gold in probe.accept if any(_same_item(item, gold) for item in said)}
+    used = [item for item in said if any(_same_item(item, gold) for gold in probe.accept)]
+    precision, recall = len(used) / len(said), len(hit) / len(probe.accept)
+    f1 = 2 * precision * recall / (precision + recall) if used else 0.0
+    if bad and f1 >= SET_F1:
+        return "wrong", "asserted a superseded or ruled-out value"
+    return ("correct", "") if f1 >= SET_F1 else ("wrong", f"F1 {f1:.2f} below {SET_F1}")
+
+
+def set_items(answer: str) -> list[str]:
+    """Items of a list in prose or lines: by commas, semicolons, line breaks, bullets and "and"."""
+    items = re.split(r"\n|,|;|、|\s\band\b\s|以及|和(?=[^\s]*[./])", fold(answer))
+    cleaned = (re.sub(r"^\s*(?:[-*•]|\d+[.)])\s+", "", item).strip(_EDGE.replace(".", "")).rstrip(".。") for item in items)
+    return list(dict.fromkeys(item for item in cleaned if item))
+
+
+def _same_item(item: str, gold: str) -> bool:
+    return normalise(item) == normalise(gold) or (("/" in gold or "." in gold) and same_path(item, gold))
+
+
+_LETTER = re.compile(r"^\(?([A-Ha-h])(?:[.):](?!\w)|$)")
+_YES = {
+    "yes": "yes",
+    "true": "yes",
+    "yeah": "yes",
+    "是": "yes",
+    "是的": "yes",
+    "对": "yes",
+    "可以": "yes",
+    "能": "yes",
+    "有": "yes",
 }
+_NO = {"no": "no", "false": "no", "nope": "no", "否": "no", "不": "no", "不是": "no", "不可以": "no", "不能": "no", "没有": "no"}
+
+
+def _grade_choice(probe: Probe, answer: str) -> Graded:
+    """The one option that the answer names, by letter or by its words, must be an accepted one."""
+    named = options_named(answer, probe.choices)
+    if len(named) != 1:
+        return "wrong", "named several options" if named else "named no option"
+    right = {normalise(gold) for gold in probe.accept}
+    if normalise(probe.choices[named[0]]) in right:
+        return "correct", ""
+    stale = normalise(probe.choices[named[0]]) in {normalise(bad) for bad in probe.reject}
+    return "wrong", "asserted a superseded or ruled-out value" if stale else "another option"
+
+
+def options_named(answer: str, choices: Sequence[str]) -> list[int]:
+    """Indices of the options that an answer names without denying them."""
+    spoken = normalise(answer)
+    options = [normalise(choice) for choice in choices]
+    if spoken in options:
+        return [options.index(spoken)]
+    first = re.split(r"[\s,.;:!，。]", spoken)[0]
+    polarity = _YES.get(first) or _NO.get(first)
+    if polarity is not None:
+        polar = [n for n, option in enumerate(options) if (_YES.get(option) or _NO.get(option)) == polarity]
+        if polar and _words(spoken) <= MOST_WORDS:
+            return polar
+    letter = _LETTER.match(answer)
+    if letter and (index := ord(letter.group(1).lower()) - ord("a")) < len(options):
+        others = any(n != index and _whole(option, spoken) is not None for n, option in enumerate(options))
+        return [] if others else [index]
+    places = {n: found for n, option in enumerate(options) if (found := _whole(option, spoken)) is not None}
+    outer = [
+        n for n, p in places.items() if not any(m != n and q[0] <= p[0] and p[1] <= q[1] and q != p for m, q in places.items())
+    ]
+    if _words(spoken) > MOST_WORDS + 2 * max((_words(option) for option in options), default=0):
+        return []
+    return [n for n in outer if not _denied(spoken, places[n])] if len(outer) == 1 else outer
+
+
+_GRADERS: dict[str, Callable[[Probe, str], Graded]] = {
+    "exact": _grade_exact,
+    "normalised": _grade_normalised,
+    "path": _grade_path,
+    "numeric": _grade_numeric,
+    "set": _grade_set,
+    "choice": _grade_choice,
+}
+
+
+def self_test() -> list[tuple[str, Outcome, Outcome]]:
+    """Grade known answers: the case, the outcome that it must have, and the one that it got (a decoy's null is correct)."""
+    return [(name, expected, grade(probe, text)[0]) for name, probe, text, expected in _self_test_cases()]
+
+
+def _self_test_cases() -> Iterator[tuple[str, Probe, str | None, Outcome]]:
+    for probe, others, paraphrases in _SPECIMENS:
+        gold = ", ".join(probe.accept) if probe.grader == "set" else probe.accept[0]
+        everything = list(probe.choices) or [*probe.accept, *probe.reject, *others]
+        paste = "\n".join(f"line {n}: {value} was seen in the log of the session" for n, value in enumerate(everything * 20))
+        for case, text, expected in (
+            ("null", None, "abstained"),
+            ("empty", "", "wrong"),
+            ("said unknown", "I don't know.", "abstained"),
+            ("question echoed", probe.question, "wrong"),
+            ("whole context", paste, "wrong"),
+            ("all values", ", ".join(everything), "wrong"),
+            ("any of the values", " or ".join(everything), "wrong"),
+            ("stale", probe.reject[0], "wrong"),
+            ("negated gold", f"not {gold}", "wrong"),
+            ("denied gold", f"It is definitely not {gold}", "wrong"),
+            ("tool syntax", f'<invoke name="answer">{gold}</invoke>', "wrong"),
+            ("gold", gold, "correct"),
+            *((f"paraphrase {n}", text, "correct") for n, text in enumerate(paraphrases, 1)),
+        ):
+            yield f"{probe.grader}: {case}", probe, text, expected  # type: ignore[misc]  # literals of the table above
+    decoy = Probe(id="decoy", question="Which port did the staging cache use?", grader="abstain", type="abstention")
+    for case, text, expected in (
+        ("null", None, "correct"),
+        ("asserted", "6380", "wrong"),
+        ("declined", "It is not mentioned.", "correct"),
+    ):
+        yield f"abstain: {case}", decoy, text, expected  # type: ignore[misc]  # literals of the table above
+
+
+_SPECIMENS: tuple[tuple[Probe, tuple[str, ...], tuple[str, ...]], ...] = (
+    (
+        Probe(
+            id="exact", question="What is the hash of the commit that renamed the loader?", grader="exact", type="recall",
+            accept=("b937884a",), reject=("d0f01287",),
+        ),
+        ("af4674ef",),
+        ("`b937884a`", "The hash is b937884a.", "commit b937884a"),
+    ),
+    (
+        Probe(
+            id="normalised", question="Which team owns the billing service now?", grader="normalised", type="update",
+            accept=("Payments Platform",), reject=("Core Ledger",),
+        ),
+        ("Data Tools",),
+        ("payments platform", "The Payments  Platform team", "It is owned by “Payments Platform”."),
+    ),
+    (
+        Probe(
+            id="path", question="In which file is the function `open_ledger` defined?", grader="path", type="recall",
+            accept=("src/ledger/store.py",), reject=("src/ledger/api.py",),
+        ),
+        ("tests/test_store.py",),
+        ("store.py", "`./src/ledger/store.py:12`", "It is defined in src/ledger/store.py."),
+    ),
+    (
+        Probe(
+            id="numeric", question="How long may a request take?", grader="numeric", type="update", accept=("30 s",), reject=("45 s",),
+        ),
+        ("60 s",),
+        ("30", "30 seconds", "A request may take 0.5 minutes."),
+    ),
+    (
+        Probe(
+            id="set", question="Which files were created under src/io?", grader="set", type="artifact",
+            accept=("src/io/a.py", "src/io/b.py", "src/io/c.py"), reject=("src/io/d.py",),
+        ),
+        ("src/io/e.py", "src/io/f.py"),
+        ("src/io/c.py; src/io/b.py; src/io/a.py", "- a.py\n- b.py\n- c.py", "src/io/a.py, src/io/b.py and src/io/c.py"),
+    ),
+    (
+        Probe(
+            id="choice", question="May the agent push to main?", grader="choice", type="constraint", accept=("no",), reject=("yes",),
+            choices=("yes", "no"),
+        ),
+        (),
+        ("No.", "B)", "No, the user ruled it out."),
+    ),
+)  # fmt: skip

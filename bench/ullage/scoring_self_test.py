@@ -19,6 +19,7 @@ class Case(NamedTuple):
 def _probe(name: str, **fields: object) -> Probe:
     return Probe(id=name, type="self-test", **fields)  # type: ignore[arg-type]  # the table below
 
+
 PROBES: tuple[tuple[Probe, tuple[str, ...], tuple[str, ...]], ...] = (
     (
         _probe("exact", question="Which commit fixed the build?", accept=("9f3c2ab",), reject=("1d00e7c",), grader="exact"),
@@ -26,9 +27,26 @@ PROBES: tuple[tuple[Probe, tuple[str, ...], tuple[str, ...]], ...] = (
         ("9f3c2a", "9f3c2abd", "1d00e7c", "first 1d00e7c, then 9f3c2ab", "a1b2c3d or 9f3c2ab or 0badcafe", "not 9f3c2ab"),
     ),
     (
-        _probe("normalised", question="Who owns the ledger?", accept=("Billing Platform team",), reject=("Payments team",), grader="normalised"),
-        ("billing platform team", "The Billing  Platform team owns it.", "“Billing Platform team”", "ＢＩＬＬＩＮＧ platform team"),
-        ("team", "the Payments team", "Billing", "it is not the Billing Platform team", "Payments team, later the Billing Platform team"),
+        _probe(
+            "normalised",
+            question="Who owns the ledger?",
+            accept=("Billing Platform team",),
+            reject=("Payments team",),
+            grader="normalised",
+        ),
+        (
+            "billing platform team",
+            "The Billing  Platform team owns it.",
+            "“Billing Platform team”",
+            "ＢＩＬＬＩＮＧ platform team",
+        ),
+        (
+            "team",
+            "the Payments team",
+            "Billing",
+            "it is not the Billing Platform team",
+            "Payments team, later the Billing Platform team",
+        ),
     ),
     (
         _probe("path", question="Which file holds the retry policy?", accept=("src/net/retry.py",), grader="path"),
@@ -47,7 +65,11 @@ PROBES: tuple[tuple[Probe, tuple[str, ...], tuple[str, ...]], ...] = (
     ),
     (
         _probe(
-            "choice", question="May the agent push to main?", accept=("no",), choices=("yes", "no", "only with a review"), grader="choice"
+            "choice",
+            question="May the agent push to main?",
+            accept=("no",),
+            choices=("yes", "no", "only with a review"),
+            grader="choice",
         ),
         ("no", "B", "No.", "(b)"),
         ("yes", "A", "yes, no, only with a review", "D", "no idea whether yes"),
@@ -80,7 +102,7 @@ def self_test() -> list[tuple[str, bool, bool]]:
         else:
             cases.append(Case(f"{probe.id}: declined", expected=True, got=_right(grade(probe, None)[0])))
             cases.append(_case(probe, "echo", probe.question, expected=False))
-    return [tuple(case) for case in cases]
+    return [(case.name, case.expected, case.got) for case in cases]
 
 
 def _case(probe: Probe, name: str, answer: str, *, expected: bool) -> Case:

@@ -35,7 +35,9 @@ def load(paths: tuple[str, ...]) -> tuple[tuple[Trace, ...], str]:
     for line in loaded.problems:
         say(line)
     if not loaded.traces:
-        raise UserError(f"{', '.join(paths)}: no file could be used ({len(loaded.failures)} refused); expected at least one trace")
+        raise UserError(
+            f"{', '.join(paths)}: no file could be used ({len(loaded.failures)} refused); expected at least one trace"
+        )
     return loaded.traces, name
 
 
@@ -73,6 +75,3 @@ def folder_name(name: str, options: RunOptions, plan: RunPlan) -> str:
     """``<trace set>-<specs>-<digest>``: readable, bounded, and unique."""
     specs = "+".join(re.sub(r"[^A-Za-z0-9.=]+", "-", spec).strip("-") for spec in options.strategies)
     return f"{re.sub(r'[^A-Za-z0-9.]+', '-', name)[:24]}-{specs[:48].strip('-')}-{plan.run[:8]}"
-
-
-

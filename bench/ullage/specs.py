@@ -20,6 +20,7 @@ from ullage.errors import SpecError
 T = TypeVar("T")
 _TARGET = re.compile(r"(?:[^():|\n]+\.py:[A-Za-z_][A-Za-z0-9_]*)|(?:[A-Za-z_][A-Za-z0-9_.\-]*(?:/[A-Za-z0-9_.\-:]+)*)")
 
+
 class Spec(NamedTuple):
     """A name with keyword arguments in the order given; ``str`` is its text."""
 

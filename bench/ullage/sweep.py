@@ -45,7 +45,9 @@ def _values(inner: str, text: str) -> list[str]:
     if step <= 0 or high < low:
         raise SpecError(f"sweep {text!r}: found {{{inner}}}; expected low ≤ high and a step above 0")
     if (high - low) / step > MOST_POINTS:
-        raise SpecError(f"sweep {text!r}: found {{{inner}}} with {int((high - low) / step) + 1} points; expected at most {MOST_POINTS}")
+        raise SpecError(
+            f"sweep {text!r}: found {{{inner}}} with {int((high - low) / step) + 1} points; expected at most {MOST_POINTS}"
+        )
     count = int((high - low) / step) + 1
     return [format((low + n * step).normalize(), "f") if "." in f"{low}{step}" else str(low + n * step) for n in range(count)]
 

@@ -17,13 +17,14 @@ from ullage.billing import bill_calls, bill_replay
 from ullage.bounds import BOUNDS, NO_BILL, load_bound
 from ullage.calibration import calibrate
 from ullage.checking import Checkers
-from ullage.deciders import policy_decider
+from ullage.deciders import WrittenPolicy
 from ullage.examining import Examiner, Paper
 from ullage.exams import Proctor, Sitting
 from ullage.options import RunOptions
 from ullage.prepare import Prepared, checkpoint_calls, choose_model, choose_reserve, choose_window
 from ullage.pricing import ModelPrices, PriceSheet, Unpriced, policy_for
-from ullage.records import Bill, Inputs, RunRecord, Skipped, TraceNote
+from ullage.probes import mine
+from ullage.records import Bill, Inputs, RunRecord, TraceNote
 from ullage.replay import Forced, Ports, Setup, replay, transcript_of
 from ullage.specs import parse
 from ullage.store import MemoryBackend, Session
@@ -90,14 +91,14 @@ def prepare(trace: Trace, options: RunOptions, sheet: PriceSheet, bank: ProbeBan
     prices = sheet.prices(model)
     limit = prices.input_limit if isinstance(prices, ModelPrices) else None
     window, window_source = choose_window(trace, options, limit)
-    policy_spec = registry.canonical("caches", options.cache or policy_for(model, trace.meta.format, sheet))
+    policy_spec = registry.canonical("caches", options.cache or policy_for(prices, trace.meta.format))
     models = tuple(dict.fromkeys([model, *(call.model for call in trace.calls if call.model)]))
     return Prepared(
         trace=trace,
         counter=counter,
         calibration=calibration,
         transcript=transcript,
-        bank=bank if bank is not None else bank_for(trace),
+        bank=bank or bank_for(trace) or mine(trace),
         window=window,
         window_source=window_source,
         reserve=choose_reserve(trace, window),
@@ -132,7 +133,7 @@ def _run_spec(prepared: Prepared, examiner: Examiner, text: str, options: RunOpt
     examined = time.perf_counter_ns()
     bill = bill_replay(seen.rows, seen.compactions, sheet, options.model, summarizer_model="")
     record = RunRecord(
-        **_common(prepared, examiner, text, options, sheet, paper),
+        **_common(prepared, text, options, sheet, paper),
         rows=tuple(seen.rows),
         compactions=tuple(seen.compactions),
         summarizer=sum((event.summarizer for event in seen.compactions), Usage()),
@@ -188,7 +189,7 @@ def _setup(prepared: Prepared, strategies: tuple[Strategy, ...], options: RunOpt
     extra = sum(counter.text(f"{tool.name}\n{tool.description}\n{tool.schema}") for tool in offered)
     ports = Ports(
         summarize=registry.load("summarizers", options.summarizer),
-        decide=policy_decider,
+        decide=WrittenPolicy(),
         store=Session(backend=MemoryBackend(), tenant="run", session=trace.id),
         ask=ask,
     )
@@ -222,15 +223,13 @@ def _run_bound(prepared: Prepared, examiner: Examiner, text: str, options: RunOp
         exam = Exam(call=call, kind="checkpoint", share=share, tokens=sum(map(prepared.counter, kept)))
         sittings.append(Sitting(exam=exam, messages=kept))
     paper = examiner.examine(sittings, ())
-    record = RunRecord(**_common(prepared, examiner, canonical, options, sheet, paper), kind="bound", unpriced=NO_BILL)
+    record = RunRecord(**_common(prepared, canonical, options, sheet, paper), kind="bound", unpriced=NO_BILL)
     spent = time.perf_counter_ns() - start
     timing = Timing(spec=canonical, trace=prepared.trace.id, replay_ns=0, decide_ns=0, decisions=0, examine_ns=spent)
     return Finished(record=record, timing=timing)
 
 
-def _common(
-    prepared: Prepared, examiner: Examiner, text: str, options: RunOptions, sheet: PriceSheet, paper: Paper
-) -> dict[str, Any]:
+def _common(prepared: Prepared, text: str, options: RunOptions, sheet: PriceSheet, paper: Paper) -> dict[str, Any]:
     """The fields that strategies and bounds share."""
     trace = prepared.trace
     observed = bill_calls(((c.usage, c.model) for c in trace.calls if c.usage is not None), sheet, label="OBSERVED")
@@ -285,6 +284,3 @@ def code_digest(text: str) -> str:
         path = registry.source_of("strategies", spec.name)
         files += [path, *sorted((path.parent / "shared").rglob("*.py"))]
     return digest_of([(path.name, path.read_text(encoding="utf-8")) for path in dict.fromkeys(files)])
-
-
-__all__ = ["Finished", "Skipped", "Timing", "prepare", "run_trace"]

@@ -16,7 +16,7 @@ from ullage.errors import UserError
 from ullage.options import DEFAULT_CHECKPOINTS, RunOptions
 
 
-class Shares(click.ParamType):
+class Shares(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases of click only
     """Comma-separated shares: ``0.4,0.7,1.0``."""
 
     name = "SHARES"
@@ -33,23 +33,38 @@ class Shares(click.ParamType):
 
 RUN_OPTIONS = (
     click.option("--strategy", "strategies", multiple=True, metavar="SPEC", help="A strategy or bound; may be given often."),
-    click.option("--traces", multiple=True, metavar="PATH", help="Files or folders of recordings, or a data set; default: the bundled ones."),
+    click.option(
+        "--traces",
+        multiple=True,
+        metavar="PATH",
+        help="Files or folders of recordings, or a data set; default: the bundled ones.",
+    ),
     click.option("--window", type=int, metavar="N", help="Tokens; default: the card's, else the model's input limit."),
     click.option("--model", default="", metavar="ID", help="Price and rules of this model; default: the recorded one."),
     click.option("--cache", default="", metavar="POLICY", help="Cache policy; default: the model's provider's."),
     click.option("--reader", default="lexical", metavar="SPEC", show_default=True, help="Who answers the probes."),
     click.option("--summarizer", default="extractive", metavar="SPEC", show_default=True, help="Who writes summaries."),
-    click.option("--mode", type=click.Choice(["deployed", "forced"]), default="deployed", show_default=True, help="Own triggers, or one budget."),
+    click.option(
+        "--mode",
+        type=click.Choice(["deployed", "forced"]),
+        default="deployed",
+        show_default=True,
+        help="Own triggers, or one budget.",
+    ),
     click.option("--budget", type=int, metavar="B", help="Tokens that every strategy must shrink to in forced mode."),
     click.option("--swap", type=int, metavar="SEED", help="Replace probed identifiers by fresh values of the same shape."),
     click.option("--checkpoints", type=Shares(), default=DEFAULT_CHECKPOINTS, metavar="SHARES", help="Default: 0.4,0.7,1.0."),
     click.option("--prices", default="", metavar="FILE", help="A price sheet that overrides the bundled one."),
     click.option("--draws", type=int, default=1, show_default=True, help="Answers drawn for each probe."),
-    click.option("--tier", type=click.Choice(["lexical", "paraphrase"]), default="lexical", show_default=True, help="Tier of probes."),
+    click.option(
+        "--tier", type=click.Choice(["lexical", "paraphrase"]), default="lexical", show_default=True, help="Tier of probes."
+    ),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything that is sampled."),
     click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set a parameter of every strategy that has it."),
     click.option("--jobs", type=int, default=0, metavar="N", help="Processes; default: one a core."),
-    click.option("--executor", type=click.Choice(["local", "dask", "ray"]), default="local", show_default=True, help="Where they run."),
+    click.option(
+        "--executor", type=click.Choice(["local", "dask", "ray"]), default="local", show_default=True, help="Where they run."
+    ),
     click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Run folder; default: reports/<name>."),
     click.option("--resume", is_flag=True, help="Continue the run in --out; the same run continues without it too."),
 )
@@ -153,6 +168,6 @@ def progress_line(done: int, of: int, name: str) -> None:
     """One line of progress a trace on standard error; on a terminal the lines overwrite each other."""
     text = f"[{done}/{of}] {name}"
     if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="" if done < of else "\n", file=sys.stderr, flush=True)  # noqa: T201 - talk
+        print(f"\r\x1b[K{text}", end="" if done < of else "\n", file=sys.stderr, flush=True)
     else:
         say(text)

@@ -13,12 +13,12 @@ from ullage.plain import one_line
 
 def say(line: str) -> None:
     """One line of talk."""
-    print(one_line(line), file=sys.stderr)  # noqa: T201 - talk goes to standard error
+    print(one_line(line), file=sys.stderr)
 
 
 def show_json(value: Any) -> None:
     """Data for machines: indented JSON with non-ASCII text as it is; a NaN anywhere is our bug and raises."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))  # noqa: T201 - data goes to standard output
+    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str = "", right: Sequence[int] = ()) -> None:

@@ -46,7 +46,13 @@ def _scorer() -> list[dict[str, Any]]:
     wrong = [case for case, expected, got in results if expected != got]
     if wrong:
         return [_check("scorer self-test", "failed", f"{len(wrong)} of {len(results)} cases: {', '.join(map(str, wrong[:5]))}")]
-    return [_check("scorer self-test", "ok", f"{len(results)} cases: empty, echoed, listed, stale and negated answers score 0, gold scores 1")]
+    return [
+        _check(
+            "scorer self-test",
+            "ok",
+            f"{len(results)} cases: empty, echoed, listed, stale and negated answers score 0, gold scores 1",
+        )
+    ]
 
 
 def _prices() -> list[dict[str, Any]]:
@@ -87,7 +93,13 @@ def _bundled() -> list[dict[str, Any]]:
     except UserError as error:
         return [_check("bundled traces", "failed", str(error))]
     banks = sum(bank_for(trace) is not None for trace in loaded.traces)
-    return [_check("bundled traces", "ok" if loaded.traces else "failed", f"{len(loaded.traces)} traces, {banks} with a frozen probe bank")]
+    return [
+        _check(
+            "bundled traces",
+            "ok" if loaded.traces else "failed",
+            f"{len(loaded.traces)} traces, {banks} with a frozen probe bank",
+        )
+    ]
 
 
 def _optional() -> list[dict[str, Any]]:

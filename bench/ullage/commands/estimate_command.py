@@ -25,7 +25,14 @@ def command(*, as_json: bool, **given: Any) -> None:
         show_json(found)
         return
     rows = [
-        (part["part"], part["model"] or "–", f"{part['requests']:,}", f"{part['input']:,}", f"{part['output']:,}", _dollars(part["usd"]))
+        (
+            part["part"],
+            part["model"] or "–",
+            f"{part['requests']:,}",
+            f"{part['input']:,}",
+            f"{part['output']:,}",
+            _dollars(part["usd"]),
+        )
         for part in found["parts"]
     ]
     print_table(("part", "model", "requests", "input tokens", "output tokens", "dollars"), rows, sys.stdout)

@@ -13,11 +13,19 @@ from ullage.commands._output import say, show_json
 
 @click.command("gate", short_help="Judge a candidate against a baseline: pass, fail or inconclusive.")
 @click.option("--baseline", type=click.Path(path_type=Path), required=True, metavar="RUN", help="What is known to be good.")
-@click.option("--candidate", type=click.Path(path_type=Path), metavar="RUN", help="What is judged; default: the baseline's plan, run now.")
-@click.option("--margin", type=float, default=0.05, show_default=True, help="Loss of retention that is still accepted, as a share.")
-@click.option("--on-inconclusive", type=click.Choice(["pass", "fail"]), help="What an inconclusive verdict means; default: exit 3.")
+@click.option(
+    "--candidate", type=click.Path(path_type=Path), metavar="RUN", help="What is judged; default: the baseline's plan, run now."
+)
+@click.option(
+    "--margin", type=float, default=0.05, show_default=True, help="Loss of retention that is still accepted, as a share."
+)
+@click.option(
+    "--on-inconclusive", type=click.Choice(["pass", "fail"]), help="What an inconclusive verdict means; default: exit 3."
+)
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write JUnit XML there.")
-@click.option("--comment", type=click.Path(path_type=Path), metavar="FILE", help="Write a Markdown comment for a pull request there.")
+@click.option(
+    "--comment", type=click.Path(path_type=Path), metavar="FILE", help="Write a Markdown comment for a pull request there."
+)
 @click.option("--jobs", type=int, default=0, metavar="N", help="Processes when the candidate is run now.")
 @click.option("--json", "as_json", is_flag=True, help="The verdict as JSON.")
 def command(

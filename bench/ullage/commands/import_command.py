@@ -15,7 +15,13 @@ from ullage.formats import Imported
 
 @click.command("import", short_help="What is in a recording; writes canonical traces with --to.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE …")
-@click.option("--to", "target", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write canonical traces and a card there.")
+@click.option(
+    "--to",
+    "target",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write canonical traces and a card there.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One object a file on standard output.")
 def command(files: tuple[str, ...], target: Path | None, *, as_json: bool) -> int:
     """Say what is in recordings: calls, messages, usage, compactions, sub-agents, problems."""
@@ -50,7 +56,20 @@ def read_all(files: tuple[str, ...]) -> tuple[list[Imported], list[str]]:
 
 
 def _show(reports: list[dict[str, Any]]) -> None:
-    header = ("file", "format", "trace", "calls", "messages", "uncached", "read", "write 5m", "write 1h", "output", "compactions", "sub-agents")
+    header = (
+        "file",
+        "format",
+        "trace",
+        "calls",
+        "messages",
+        "uncached",
+        "read",
+        "write 5m",
+        "write 1h",
+        "output",
+        "compactions",
+        "sub-agents",
+    )
     rows = []
     for entry in reports:
         for trace in entry["traces"]:
@@ -62,7 +81,10 @@ def _show(reports: list[dict[str, Any]]) -> None:
                     trace["id"],
                     trace["calls"],
                     trace["messages"],
-                    *(f"{usage[k]:,}" if k in usage else "–" for k in ("uncached", "cache_read", "cache_write_5m", "cache_write_1h", "output")),
+                    *(
+                        f"{usage[k]:,}" if k in usage else "–"
+                        for k in ("uncached", "cache_read", "cache_write_5m", "cache_write_1h", "output")
+                    ),
                     trace["compactions"],
                     len(trace["children"]),
                 )
@@ -84,6 +106,11 @@ def _write(imported: list[Imported], target: Path) -> None:
             name = re.sub(r"[^A-Za-z0-9._-]+", "-", trace.id)[:80] or "trace"
             path = target / f"{name}-{trace.digest[:8]}.jsonl.gz"
             write_traces(path, [trace])
-            entries.append({"file": path.name, "trace": trace.id, "digest": trace.digest, "format": one.format, "calls": len(trace.calls)})
-    write_json(target / "card.json", {"name": target.name, "summary": f"{len(entries)} imported traces", "licence": None, "traces": entries})
+            entries.append(
+                {"file": path.name, "trace": trace.id, "digest": trace.digest, "format": one.format, "calls": len(trace.calls)}
+            )
+    write_json(
+        target / "card.json",
+        {"name": target.name, "summary": f"{len(entries)} imported traces", "licence": None, "traces": entries},
+    )
     say(f"wrote {len(entries)} traces and card.json to {target}")

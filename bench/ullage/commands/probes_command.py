@@ -20,7 +20,9 @@ def command() -> None:
 
 @command.command("build")
 @click.argument("traces", nargs=-1, metavar="[PATH …]")
-@click.option("--to", "target", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR", help="Where the banks go.")
+@click.option(
+    "--to", "target", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR", help="Where the banks go."
+)
 def build(traces: tuple[str, ...], target: Path) -> None:
     """Mine a frozen bank for each trace."""
     from ullage.banks import write_bank
@@ -53,7 +55,12 @@ def show(traces: tuple[str, ...], *, limit: int, rejected: bool, as_json: bool) 
         kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(Tally(p.type for p in bank.probes).items()))
         title = f"{trace.id}: {len(bank.probes)} probes ({kinds}); {len(bank.rejected)} rejected"
         if rejected:
-            print_table(("type", "question", "rejected because"), [(r.type, r.question, r.reason) for r in bank.rejected[:limit]], sys.stdout, title=title)
+            print_table(
+                ("type", "question", "rejected because"),
+                [(r.type, r.question, r.reason) for r in bank.rejected[:limit]],
+                sys.stdout,
+                title=title,
+            )
         else:
             rows = [(p.type, p.grader, p.question, " | ".join(p.accept) or "(decline)") for p in bank.probes[:limit]]
             print_table(("type", "grader", "question", "accepted"), rows, sys.stdout, title=title)

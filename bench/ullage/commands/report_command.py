@@ -16,4 +16,4 @@ def command(run: Path) -> None:
 
     folder = read_run(run)
     write_files(folder.path, render(folder.records, order=folder.order))
-    print(run / "report.html")  # noqa: T201 - data: where the page is
+    print(run / "report.html")

@@ -25,5 +25,5 @@ def command(*, as_json: bool, **given: Any) -> None:
         show_json(done.summary)
     else:
         run_table(done.summary, sys.stdout)
-        print(done.folder / "report.html")  # noqa: T201 - data: where the page is
+        print(done.folder / "report.html")
     say(f"page: {done.folder / 'report.html'}")

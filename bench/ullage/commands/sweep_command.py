@@ -15,7 +15,11 @@ from ullage.errors import UserError
 @click.command("sweep", short_help="One strategy over a range: a curve, picked on one half, confirmed on the other.")
 @run_options
 @click.option(
-    "--objective", type=click.Choice(["retention", "survival", "usd"]), default="retention", show_default=True, help="What the pick is best at."
+    "--objective",
+    type=click.Choice(["retention", "survival", "usd"]),
+    default="retention",
+    show_default=True,
+    help="What the pick is best at.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Curve, pick and confirmation as JSON.")
 def command(*, objective: str, as_json: bool, **given: Any) -> None:
@@ -42,4 +46,6 @@ def command(*, objective: str, as_json: bool, **given: Any) -> None:
         return
     header, rows = comparison_rows(found["confirmation"])
     wanted = [row for row in rows if row[2] in (objective, "usd", "violations")]
-    print_table(header, wanted, sys.stdout, title=f"{found['pick']} against the others on the other {found['halves']['confirm']} traces")
+    print_table(
+        header, wanted, sys.stdout, title=f"{found['pick']} against the others on the other {found['halves']['confirm']} traces"
+    )
