@@ -17,7 +17,7 @@ from ullage.records import RunRecord
 from ullage.scored import scored
 from ullage.tables import trace_scores
 from ullage.testing import make_record
-from ullage.types import Drop, Erase, Insert, Message, Moment, Rewrite, Text
+from ullage.types import Drop, Erase, Insert, Message, Moment, Rewrite, Stash, Text
 
 METRICS = {"retention", "survival", "usd", "input_tokens", "peak", "cache_read_ratio", "compactions", "violations"}
 KEYS = {"a", "b", "metric", "difference", "interval", "p", "traces", "probes", "mde"}
@@ -120,6 +120,12 @@ def test_one_run_is_paired_with_itself_two_runs_by_spec() -> None:
     assert [(x.spec, y.spec) for x, y in pair_arms({"a": one["a"]}, {"b": one["b"]})] == [("a", "b")]
 
 
+def test_the_first_strategy_named_is_a() -> None:
+    """The order of the records decides the sign, not the alphabet."""
+    arms = arms_of([make_record(spec="z"), make_record(spec="a")])
+    assert [(x.spec, y.spec) for x, y in pair_arms(arms)] == [("z", "a")]
+
+
 def test_what_cannot_be_paired_is_refused() -> None:
     """What cannot be paired is refused."""
     one = arms_of([make_record(spec=spec) for spec in ("a", "b")])
@@ -171,6 +177,7 @@ def test_each_kind_of_edit_is_told_apart() -> None:
     summary = Message(id="s", role="user", blocks=(Text(text="the gist"),))
     cases = [
         ((Rewrite(id=place, blocks=(Text(text="[cleared]"),)),), "its content was rewritten", "[cleared]"),
+        ((Stash(ref="r", content="x"), Rewrite(id=place, blocks=())), "its content was rewritten; the decision put content into the store", ""),
         ((Erase(id=place),), "the server erased it", ""),
         ((Drop(ids=(place,)),), "dropped", ""),
         ((Drop(ids=(place, "x")), Insert(after=None, message=summary, sources=(place, "x"))), "dropped with 1 other message, a summary put in its place", "the gist"),

@@ -17,7 +17,7 @@ from ullage.runfolder import read_run, write_run, write_whole
 from ullage.runner import RunPlan
 from ullage.testing import make_record
 
-PLAN = RunPlan(run="r1", options=RunOptions(strategies=("auto", "null")), traces=("d",), harness="h")
+PLAN = RunPlan(run="r1", options=RunOptions(strategies=("null", "auto")), traces=("d",), harness="h")
 CONTROL = '\x00\x1b[31m\u2028\ud7ff é 你 \\ " \n'
 
 
@@ -109,7 +109,8 @@ def test_a_run_folder_is_read_as_it_was_written(tmp_path: Path) -> None:
     found = read_run(tmp_path / "run")
     assert encode_all(found.records) == encode_all(records)
     assert read_run(tmp_path / "run" / "records.jsonl").records == found.records
-    assert found.order == ("auto", "null")
+    assert found.order == ("null", "auto")
+    assert [record.spec for record in found.records] == ["null", "null", "auto", "auto"]
     assert found.overhead_ms() == {"auto": 5.0}
     assert (tmp_path / "run" / "charts" / "a.png").read_bytes() == b"png"
     rows = pq.read_table(tmp_path / "run" / "rows.parquet")

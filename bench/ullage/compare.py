@@ -16,7 +16,7 @@ from ullage.losses import removal_of
 from ullage.pricing import usd
 from ullage.records import RunRecord
 from ullage.scored import Place, Scored, headline, scored
-from ullage.tables import DIGITS, by_spec
+from ullage.tables import DIGITS
 from ullage.types import Usage
 
 Key = tuple[str, Place]
@@ -82,10 +82,15 @@ class Comparison:
 
 
 def arms_of(records: Iterable[RunRecord], run: str = "") -> dict[str, Arm]:
-    """The arms of a run, by spec."""
+    """The arms of a run by spec, in the order in which the records name them: the first of a pair is ``a``."""
+    groups: dict[str, list[RunRecord]] = {}
+    for record in records:
+        groups.setdefault(record.spec, []).append(record)
     return {
-        spec: Arm(run=run, spec=spec, records={record.inputs.trace: record for record in group})
-        for spec, group in by_spec(records).items()
+        spec: Arm(
+            run=run, spec=spec, records={r.inputs.trace: r for r in sorted(group, key=lambda r: (r.trace.id, r.inputs.trace))}
+        )
+        for spec, group in groups.items()
     }
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ullage.records import EVIDENCE_CHARACTERS, RunRecord
 from ullage.scored import Scored
-from ullage.types import Block, Compaction, Drop, Edit, Erase, Insert, Rewrite, Text, ToolResult, ToolUse
+from ullage.types import Block, Compaction, Drop, Edit, Erase, Insert, Rewrite, Stash, Text, ToolResult, ToolUse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +51,8 @@ def touching(event: Compaction, messages: list[str]) -> Edit | None:
 
 def _removal(number: int, event: Compaction, edit: Edit | None, message: str) -> Removal:
     action, instead = _described(event, edit, message)
+    if edit is not None and any(isinstance(other, Stash) for other in event.edits):
+        action += "; the decision put content into the store"
     return Removal(
         compaction=number,
         call=event.call,

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,10 @@ class RunFolder:
 
 
 def read_run(path: Path) -> RunFolder:
-    """A finished run, given its folder or its ``records.jsonl``; raises ``UserError`` for anything else."""
+    """A finished run, given its folder or its ``records.jsonl``; raises ``UserError`` for anything else.
+
+    The records stand in the order in which their strategies were asked for, where the manifest knows it.
+    """
     folder = path.parent if path.name == RECORDS else path
     file = folder / RECORDS
     if not file.is_file():
@@ -74,7 +77,9 @@ def read_run(path: Path) -> RunFolder:
     if not records:
         raise UserError(f"{file}: found no record; expected one a line")
     check_unique(records, where=str(file))
-    return RunFolder(path=folder, records=records, manifest=_manifest_at(folder / MANIFEST))
+    found = RunFolder(path=folder, records=records, manifest=_manifest_at(folder / MANIFEST))
+    place = {spec: n for n, spec in enumerate(found.order)}
+    return replace(found, records=tuple(sorted(records, key=lambda record: place.get(record.spec, len(place)))))
 
 
 def write_run(

@@ -7,12 +7,15 @@ from typing import Any
 
 from ullage.breakdowns import AGE_GROUPS, Cell, by_age, by_type
 from ullage.markdown import code, inline, table
+from ullage.records import quote
 from ullage.report import findings
 from ullage.report.charts import AnyChart
 from ullage.report.figures import Shown
 from ullage.report.wording import GLOSSARY, facts, lead, lost_item, removed_headline, summary_cells
 from ullage.tables import UNKNOWN, percent, table_notes, thousands, whole
 
+QUOTED = 160
+"""Characters of evidence in a table cell, around the span."""
 LOSSES_LISTED = 8
 """Most lost facts of one strategy in Markdown; the page lists more."""
 
@@ -81,7 +84,8 @@ def _losses(shown: Shown, spec: str) -> str:
     rows = []
     for lost in found.shown[:LOSSES_LISTED]:
         item = lost_item(lost)
-        quoted = code(item["before"] + item["span"] + item["after"], 200)
+        whole_text, start = item["before"] + item["span"] + item["after"], len(item["before"])
+        quoted = code(quote(whole_text, start, start + len(item["span"]), QUOTED)[0])
         rows.append(
             (code(item["question"], 160), quoted, code(item["where"], 160), code(f"{item['action']}; {item['removed']}", 240))
         )

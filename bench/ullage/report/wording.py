@@ -209,7 +209,7 @@ def lost_item(lost: Lost) -> dict[str, Any]:
         "demand": {0: "", 1: "once", 2: "twice"}.get(item.asked.demand, f"{item.asked.demand} times"),
         "action": removal.action,
         "removed": (
-            f"compaction {removal.compaction}, call {removal.call}{tier}{why}; "
+            f"decision {removal.compaction}, call {removal.call}{tier}{why}; "
             f"{thousands(removal.tokens_before)} → {thousands(removal.tokens_after)} tokens"
         ),
         "instead": removal.instead,
