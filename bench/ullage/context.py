@@ -36,8 +36,19 @@ class _Log:
     """The arrays behind all views of one history, kept in step message by message."""
 
     __slots__ = (
-        "counter", "cuts", "epoch", "index", "last_kind", "messages", "original_keys", "positions", "prefix", "results",
-        "sources", "stubs", "tokens",
+        "counter",
+        "cuts",
+        "epoch",
+        "index",
+        "last_kind",
+        "messages",
+        "original_keys",
+        "positions",
+        "prefix",
+        "results",
+        "sources",
+        "stubs",
+        "tokens",
     )
 
     def __init__(self, counter: MessageCounter) -> None:
@@ -129,7 +140,7 @@ class Context(Sequence[Message]):
         if not 0 <= length <= self._length:
             raise IndexError(f"{length} messages of a context of {self._length}")
         view = Context(self._log, length)
-        view._epoch = self._epoch  # noqa: SLF001 - the same class: the new view is as old as this one
+        view._epoch = self._epoch
         return view
 
     @overload
@@ -223,8 +234,9 @@ class Context(Sequence[Message]):
         log.original_keys.update(plan.erased)
         for message_id in plan.rewritten.keys() - plan.erased.keys():
             log.original_keys.pop(message_id, None)
+        kept = log.messages[plan.rebuild - 1].id if plan.rebuild else None
         before = log.cut(plan.rebuild)
-        for message in plan.head:
+        for message in (*plan.head, *plan.inserted.get(kept, ())):
             log.push(message)
         for message in before:
             for new in plan.replaced(message):
