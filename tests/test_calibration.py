@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -98,7 +99,7 @@ def test_real_sessions_reach_their_recorded_compaction_at_the_recorded_size(fold
         transcript = transcript_of(trace, Counter(count_text=tiktoken_counter()).scaled_by(found.factor), found.unrecorded)
         prompt = found.overhead + transcript.tokens(0, event.position + bool(found.unrecorded))
         prompts = [_prompt(call) for call in trace.calls[: event.call]]
-        falls = sum(max(0, a - b) for a, b in zip(prompts, prompts[1:], strict=False))
+        falls = sum(max(0, a - b) for a, b in pairwise(prompts))
         assert prompt == pytest.approx(event.tokens_before + falls, rel=0.10), trace.id
         checked += 1
     assert checked >= 1

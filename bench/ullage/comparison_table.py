@@ -39,11 +39,8 @@ def comparison_lines(found: Mapping[str, Any]) -> list[str]:
         f"{len(changed)} answers changed"
         + (f"; the first {SHOWN_CHANGES}:" if len(changed) > SHOWN_CHANGES else ":" if changed else "")
     ]
-    for entry in changed[:SHOWN_CHANGES]:
-        lines.append(f"  {entry.get('change', '')}: {entry.get('question', '')} [{entry.get('trace', '')}]")
-    for note in found.get("notes", ()):
-        lines.append(f"note: {note}")
-    return lines
+    lines += [f"  {entry['change']}: {entry['question']} [{entry['trace']}]" for entry in changed[:SHOWN_CHANGES]]
+    return [*lines, *(f"note: {note}" for note in found["notes"])]
 
 
 def _number(value: float | None, metric: str, *, sign: bool = False) -> str:

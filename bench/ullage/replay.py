@@ -43,7 +43,9 @@ FIVE_MINUTES, ONE_HOUR = 300_000, 3_600_000
 class Store(StoreReader, Protocol):
     """Where stashed content goes; keyed by tenant and session by whoever opened it."""
 
-    def put(self, ref: str, content: str) -> None: ...
+    def put(self, ref: str, content: str) -> None:
+        """Keep content under a reference."""
+        ...
 
 
 Ask = Callable[[Strategy, View], Decision]

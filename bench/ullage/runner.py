@@ -100,9 +100,7 @@ def execute(
         missing = [spec for spec in plan.options.strategies if _part(folder, plan, trace, spec) not in done]
         if missing:
             tasks.append((trace, missing))
-    count = 0
-    for trace_id in _run_tasks(tasks, plan, folder, jobs=jobs, executor=executor):
-        count += 1
+    for count, trace_id in enumerate(_run_tasks(tasks, plan, folder, jobs=jobs, executor=executor), 1):
         progress(count, len(tasks), trace_id)
     parts = [_part(folder, plan, trace, spec).read_bytes() for trace, spec in wanted]
     finished = tuple(msgspec.json.decode(part, type=Finished) for part in parts)

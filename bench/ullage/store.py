@@ -17,10 +17,21 @@ from ullage.errors import UserError
 class Backend(Protocol):
     """Reads and writes text under a key, and lists and forgets the keys with a prefix."""
 
-    def read(self, key: str) -> str | None: ...
-    def write(self, key: str, content: str) -> None: ...
-    def keys(self, prefix: str) -> list[str]: ...
-    def forget(self, prefix: str) -> None: ...
+    def read(self, key: str) -> str | None:
+        """The content under a key, or none."""
+        ...
+
+    def write(self, key: str, content: str) -> None:
+        """Put content under a key, replacing what was there."""
+        ...
+
+    def keys(self, prefix: str) -> list[str]:
+        """All keys that begin with a prefix."""
+        ...
+
+    def forget(self, prefix: str) -> None:
+        """Remove all keys that begin with a prefix."""
+        ...
 
 
 def key_of(tenant: str, session: str, ref: str = "") -> str:
@@ -61,15 +72,19 @@ class MemoryBackend:
     content: dict[str, str] = field(default_factory=dict)
 
     def read(self, key: str) -> str | None:
+        """The content under a key, or none."""
         return self.content.get(key)
 
     def write(self, key: str, content: str) -> None:
+        """Put content under a key, replacing what was there."""
         self.content[key] = content
 
     def keys(self, prefix: str) -> list[str]:
+        """All keys that begin with a prefix."""
         return [key for key in self.content if key.startswith(prefix)]
 
     def forget(self, prefix: str) -> None:
+        """Remove all keys that begin with a prefix."""
         for key in self.keys(prefix):
             del self.content[key]
 
@@ -85,17 +100,21 @@ class SqliteBackend:
             raise UserError(f"store {path}: found {error}; expected a SQLite file that can be written") from error
 
     def read(self, key: str) -> str | None:
+        """The content under a key, or none."""
         row = self._db.execute("SELECT content FROM stash WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
     def write(self, key: str, content: str) -> None:
+        """Put content under a key, replacing what was there."""
         self._db.execute("INSERT OR REPLACE INTO stash VALUES (?, ?)", (key, content))
 
     def keys(self, prefix: str) -> list[str]:
+        """All keys that begin with a prefix."""
         rows = self._db.execute("SELECT key FROM stash WHERE substr(key, 1, ?) = ?", (len(prefix), prefix))
         return [str(row[0]) for row in rows]
 
     def forget(self, prefix: str) -> None:
+        """Remove all keys that begin with a prefix."""
         self._db.execute("DELETE FROM stash WHERE substr(key, 1, ?) = ?", (len(prefix), prefix))
 
     def close(self) -> None:
@@ -118,17 +137,21 @@ class RedisBackend:
             raise UserError(f"store redis: the server does not answer ({type(error).__name__})") from error
 
     def read(self, key: str) -> str | None:
+        """The content under a key, or none."""
         found: str | None = self._redis.get(f"ullage/{key}")
         return found
 
     def write(self, key: str, content: str) -> None:
+        """Put content under a key, replacing what was there."""
         self._redis.set(f"ullage/{key}", content)
 
     def keys(self, prefix: str) -> list[str]:
+        """All keys that begin with a prefix."""
         pattern = "".join(f"\\{c}" if c in "*?[]\\^" else c for c in f"ullage/{prefix}")
         return [str(key).removeprefix("ullage/") for key in self._redis.scan_iter(match=pattern + "*", count=500)]
 
     def forget(self, prefix: str) -> None:
+        """Remove all keys that begin with a prefix."""
         for key in self.keys(prefix):
             self._redis.delete(f"ullage/{key}")
 
