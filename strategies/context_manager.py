@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ullage.specs import build, nearest, parse_one
-from ullage.strategies.shared.manager import ConversationManager
+from ullage.strategies.shared.manager import NOT_IN_THE_PACKAGE, ConversationManager
 from ullage.strategies.shared.pipeline import PRESETS, Pipeline
 from ullage.strategies.shared.pipeline_steps import DropContent, OffloadStep, Summarize, Truncate
 from ullage.strategies.shared.retrieval import RETRIEVE_CONTEXT
@@ -35,8 +35,9 @@ class ContextManager(ConversationManager):
     )
     reversible: ClassVar[bool] = True
     sources: ClassVar[tuple[str, ...]] = ("strands-agents 1.56 to 1.62: ContextManager(strategies=…)",)
-    known_violations: ClassVar[dict[str, str]] = {
+    known_violations: ClassVar[dict[str, str]] = NOT_IN_THE_PACKAGE | {
         "tool_use_last": "the marker is appended to an assistant message that ends in a tool call",
+        "a02_role_alternation": "a later pass may remove the marker that stood between two user messages",
         "strict_shrink": "markers may be longer than what they stand for",
         "no_rewrite_twice": "what a step replaced may be replaced again by a later pass",
     }

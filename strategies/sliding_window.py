@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ullage.strategies.shared.manager import ConversationManager, check_threshold
+from ullage.strategies.shared.manager import NOT_IN_THE_PACKAGE, ConversationManager, check_threshold
 from ullage.strategies.shared.media import media_of
 from ullage.strategies.shared.pins import apply_pin_first, is_pinned
 from ullage.strategies.shared.profiles import Dialect, Profile
@@ -42,7 +42,7 @@ class SlidingWindow(ConversationManager):
     moments: ClassVar[frozenset[Moment]] = frozenset({Moment.BEFORE_CALL, Moment.OVERFLOW, Moment.TURN_END})
     trigger_unit: ClassVar[TriggerUnit] = "count"
     sources: ClassVar[tuple[str, ...]] = ("strands-agents 1.36 to 1.62: SlidingWindowConversationManager",)
-    known_violations: ClassVar[dict[str, str]] = {
+    known_violations: ClassVar[dict[str, str]] = NOT_IN_THE_PACKAGE | {
         "task_survives": "the first message is removed like any other unless pin_first is set",
         "a01_first_user": "the tool-pair fall-back lets a history begin with a tool call",
         "a02_role_alternation": "a pinned message may stand before a kept user message",

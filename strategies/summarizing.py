@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ullage.strategies.shared.manager import ConversationManager, check_threshold
+from ullage.strategies.shared.manager import NOT_IN_THE_PACKAGE, ConversationManager, check_threshold
 from ullage.strategies.shared.oldest import SummarizeOldest, initial_state
 from ullage.strategies.shared.profiles import Dialect, Profile
 from ullage.strategies.shared.work import Work
@@ -27,7 +27,7 @@ class Summarizing(ConversationManager):
 
     summary: ClassVar[str] = "the oldest share of the messages becomes one summary in the user's voice"
     sources: ClassVar[tuple[str, ...]] = ("strands-agents 1.36 to 1.62: SummarizingConversationManager",)
-    known_violations: ClassVar[dict[str, str]] = {
+    known_violations: ClassVar[dict[str, str]] = NOT_IN_THE_PACKAGE | {
         "task_survives": "the first message is summarised like any other unless pin_first is set",
         "a02_role_alternation": "the summary may stand before a user message",
         "strict_shrink": "11 messages become 11 for ever: the summary is summarised again",

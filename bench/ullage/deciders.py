@@ -1,8 +1,9 @@
 """The default decider: a written policy that stands in for a model which manages its own context.
 
-It sees what a model sees: the messages, the status line and the tools. It pins the task once, folds the oldest half into
-a summary from ``SUMMARIZE_AT`` of the window on, tries the other tool when the last answer says that nothing was done,
-and then waits until the window has filled by another ``STEP``.
+It sees what a model sees: the messages, the status line and the tools. From ``PIN_AT`` of the window on it pins the task,
+and again when its own call is no longer in the history. From ``TRUNCATE_AT`` on it drops old tool traffic, from
+``SUMMARIZE_AT`` on it folds the oldest half into a summary. When the answer says that nothing was done it tries the other
+tool at the next call; after a call that worked, or two that did not, it waits ``LOOK_BACK`` messages.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ from ullage.types import Message, Text, ToolResult, ToolUse, canonical_json
 TRUNCATE_AT = 0.6
 """Share of the window from which on old tool traffic is dropped: half the way between calm and the safety net's usual place."""
 SUMMARIZE_AT = 0.75
-STEP = 0.05
-"""How much fuller the window must be before the same tool is tried again."""
 PIN_AT = 0.3
 """Share from which on the task is pinned: a short session needs no pin."""
 LOOK_BACK = 12

@@ -17,6 +17,12 @@ from ullage.strategies.shared.work import Work
 from ullage.strategy import UNCHANGED, Strategy, TriggerUnit, View
 from ullage.types import Decision, Moment
 
+NOT_IN_THE_PACKAGE = {
+    "pinned_kept": "the package pins messages and knows no protected ones",
+    "system_survives": "the package keeps its system prompt elsewhere and knows no system messages in a history",
+    "latest_user_untouched": "in a long turn the message that began it is as old as any other",
+}
+"""What every modelled manager may break, because what it would have to respect is not in the package: id and reason."""
 NEWEST = 2
 """Messages that a step at arrival looks at: the new one, and its neighbour for the protection of pairs."""
 

@@ -79,18 +79,16 @@ class Offloading:
         return Offloaded(tuple(blocks), tuple(stashes), {"counter": counter, "stored": stored})
 
     def has_old(self, state: dict[str, Any], cycle: int) -> bool:
-        """Tell in constant time whether an entry is due to go: entries stand in the order in which they were stored."""
+        """Tell whether an entry is due to go. Few entries are held, and their order means nothing: JSON does not keep it."""
         stored: dict[str, int] = state.get("stored") or {}
-        return (
-            self.evict_after_cycles is not None and bool(stored) and cycle - next(iter(stored.values())) > self.evict_after_cycles
-        )
+        return self.evict_after_cycles is not None and bool(stored) and cycle - min(stored.values()) > self.evict_after_cycles
 
     def evict(self, state: dict[str, Any], cycle: int) -> tuple[tuple[Stash, ...], dict[str, Any]]:
         """Blank the entries that were stored more than ``evict_after_cycles`` cycles ago; a later retrieval finds nothing."""
         if not self.has_old(state, cycle):
             return (), state
         stored: dict[str, int] = state["stored"]
-        old = [ref for ref, at in stored.items() if cycle - at > (self.evict_after_cycles or 0)]
+        old = sorted(ref for ref, at in stored.items() if cycle - at > (self.evict_after_cycles or 0))
         kept = {ref: at for ref, at in stored.items() if ref not in old}
         return tuple(Stash(ref=ref, content="") for ref in old), {**state, "stored": kept}
 

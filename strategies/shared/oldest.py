@@ -66,7 +66,7 @@ class SummarizeOldest:
         bounded = min(max(self.ratio, SMALLEST_RATIO), LARGEST_RATIO)
         split = min(max(1, int(len(messages) * bounded)), len(messages) - self.keep_recent)
         if split > 0:
-            split = adjust_split_point_for_tool_pairs(messages, split)
+            split = adjust_split_point_for_tool_pairs(messages, split, self.dialect)
         if split <= 0:
             raise ContextWindowOverflowException("too few messages to summarise any")
         return split

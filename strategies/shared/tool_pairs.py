@@ -7,6 +7,7 @@ in several user messages must be merged first (see ``turns``). Source: Strands A
 from __future__ import annotations
 
 from ullage.errors import CannotShrink
+from ullage.strategies.shared.profiles import Dialect
 from ullage.strategies.shared.shape import AnyMessages, has_tool_result, has_tool_use, role_of
 
 
@@ -14,12 +15,15 @@ class ContextWindowOverflowException(CannotShrink):
     """The history cannot be made smaller under the rules: what the modelled managers raise at an overflow."""
 
 
-def adjust_split_point_for_tool_pairs(messages: AnyMessages, split_point: int) -> int:
+def adjust_split_point_for_tool_pairs(messages: AnyMessages, split_point: int, dialect: Dialect = "python") -> int:
     """Move a split point forward until neither side holds half of a tool pair.
 
-    Raises ``ContextWindowOverflowException`` for a point beyond the end, and when every later point parts a pair.
+    Raises ``ContextWindowOverflowException`` when every later point parts a pair, and for a point beyond the end, which
+    the TypeScript implementation gives back as it is.
     """
     if split_point > len(messages):
+        if dialect == "typescript":
+            return split_point
         raise ContextWindowOverflowException(f"split point {split_point} lies beyond {len(messages)} messages")
     if split_point == len(messages):
         return split_point
