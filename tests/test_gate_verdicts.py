@@ -58,6 +58,18 @@ def test_the_same_answers_pass_as_identical_whatever_the_number_of_traces() -> N
         assert (judgement.verdict, judgement.reasons) == ("pass", ("identical",))
 
 
+def test_another_wrong_answer_is_not_identical_but_no_loss() -> None:
+    """Abstained in the baseline, wrong in the candidate: no score changes, yet the answers do."""
+    base = run_of(4, keep=0.5)
+    wrong = [
+        msgspec.structs.replace(r, answers=tuple(msgspec.structs.replace(a, outcome="wrong") if a.outcome == "abstained" else a for a in r.answers))
+        for r in base
+    ]  # fmt: skip
+    judgement = gate(base, wrong)[0]
+    assert judgement.verdict == "pass"
+    assert judgement.reasons != ("identical",)
+
+
 def test_a_little_noise_on_four_traces_cannot_be_told_and_says_the_effect_it_could_show() -> None:
     """A little noise on four traces cannot be told and says the effect it could show."""
     judgement = gate(run_of(4, noise=0.1, seed=1, keep=1), run_of(4, noise=0.1, seed=2, keep=1))[0]

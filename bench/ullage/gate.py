@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
-from ullage.compare import Arm, PairedTrace, arms_of, changed_probes, pair_arms, pair_traces, question_differences
+from ullage.compare import IDENTICAL, Arm, PairedTrace, arms_of, changed_probes, pair_arms, pair_traces, question_differences
 from ullage.errors import UserError
 from ullage.intervals import LEVEL, detectable, detectable_planned, standard_error, t_quantile
 from ullage.records import RunRecord
@@ -98,6 +98,8 @@ def judge(baseline: Arm, candidate: Arm, margin: float = MARGIN) -> Judgement:
     bounds = None if difference is None or error is None else _bounds(difference, error, len(groups))
     mde = None if error is None else detectable(error, len(groups))
     retention, reasons = decide(groups, margin)
+    if groups and _identical(paired):
+        retention, reasons = "pass", [IDENTICAL]
     return Judgement(
         baseline=baseline.spec,
         candidate=candidate.spec,
@@ -121,12 +123,16 @@ def decide(groups: Sequence[Sequence[float]], margin: float) -> tuple[Verdict, l
     """The verdict of the statistics, with its reasons, from the paired differences of each trace's questions."""
     if not groups:
         return "inconclusive", ["no question was scored under both"]
-    if not any(value for group in groups for value in group):
-        return "pass", ["identical"]
     difference, error = _effect(groups)
     if difference is None or error is None:
         return "inconclusive", ["one trace: no interval can be computed; more traces are needed"]
     return _decide_by_interval(difference, error, len(groups), margin)
+
+
+def _identical(paired: Iterable[PairedTrace]) -> bool:
+    """Whether every paired answer has the same outcome and score, in every draw's mean."""
+    pairs = (pair for trace in paired for pair in trace.questions.values())
+    return all(first.outcome == second.outcome and first.score == second.score for first, second in pairs)
 
 
 def _not_tolerated(broken: Sequence[Broken]) -> list[str]:

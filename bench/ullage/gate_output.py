@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from ullage.compare import IDENTICAL
 from ullage.gate import PLANNED_CORRELATION, PLANNED_DISCORDANCE, Broken, Judgement, exit_code, overall
 from ullage.markdown import code, inline, table
 from ullage.plain import plain
@@ -35,8 +36,8 @@ def gate_json(judgements: Sequence[Judgement], margin: float) -> dict[str, Any]:
 
 def reasons_of(judgements: Sequence[Judgement]) -> list[str]:
     """The reasons behind the overall verdict; each names its strategy where there are several."""
-    if all(judgement.reasons == ("identical",) for judgement in judgements):
-        return ["identical"]
+    if all(judgement.reasons == (IDENTICAL,) for judgement in judgements):
+        return [IDENTICAL]
     deciding = [judgement for judgement in judgements if judgement.verdict == overall(judgements)]
     several = len(judgements) > 1
     return [f"{j.candidate}: {reason}" if several else reason for j in deciding for reason in j.reasons]
