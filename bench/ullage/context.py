@@ -124,6 +124,12 @@ class Context(Sequence[Message]):
             log.push(message)
         return cls(log, len(log.messages))
 
+    def _within(self, length: int) -> int:
+        """Refuse to look behind the view: the log may hold more, which the reader of the view must not see."""
+        if not 0 <= length <= self._length:
+            raise IndexError(f"{length} messages of a context of {self._length}")
+        return length
+
     def _live(self) -> _Log:
         log = self._log
         if log.epoch != self._epoch:
@@ -167,21 +173,24 @@ class Context(Sequence[Message]):
     def tokens(self, start: int = 0, stop: int | None = None) -> int:
         """True tokens of the messages from ``start`` to before ``stop`` (none: the end)."""
         sums = self._live().tokens
-        return sums[self._length if stop is None else stop] - sums[start]
+        end = self._length if stop is None else stop
+        if not 0 <= start <= end <= self._length:
+            raise IndexError(f"messages {start} to {end} of a context of {self._length}")
+        return sums[end] - sums[start]
 
     def prefix_hash(self, length: int) -> int:
         """Key of the first ``length`` messages: equal keys mean equal content in the same order."""
-        return self._live().prefix[length]
+        return self._live().prefix[self._within(length)]
 
     def sent_key(self, position: int) -> int:
         """Content key of the bytes that the client sends at ``position`` (an erased message keeps its own)."""
         log = self._live()
-        message = log.messages[position]
+        message = log.messages[self._within(position + 1) - 1]
         return log.original_keys.get(message.id, message.key)
 
     def cache_positions(self, length: int) -> int:
         """Cache positions that the first ``length`` messages take (runs of tool blocks count once)."""
-        return self._live().positions[length]
+        return self._live().positions[self._within(length)]
 
     def fits(self, tokens: int) -> int:
         """The largest number of leading messages that take at most ``tokens``."""
@@ -232,7 +241,7 @@ class Context(Sequence[Message]):
         if plan.rebuild is None:
             return Applied(self, None, plan.injected, plan.stashed)
         log.original_keys.update(plan.erased)
-        for message_id in plan.rewritten.keys() - plan.erased.keys():
+        for message_id in plan.dropped | (plan.rewritten.keys() - plan.erased.keys()):
             log.original_keys.pop(message_id, None)
         kept = log.messages[plan.rebuild - 1].id if plan.rebuild else None
         before = log.cut(plan.rebuild)
