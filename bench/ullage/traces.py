@@ -17,8 +17,8 @@ from ullage.types import ProbeBank, Trace, Usage
 SUFFIXES = (".jsonl", ".json", ".traj", ".eval", ".jsonl.gz", ".json.gz", ".traj.gz")
 """How files that may hold traces end; in a folder no other file is looked at."""
 NOT_TRACES = (".bank.json", ".bank.json.gz", "card.json", "checksums.json", "plan.json", "manifest.json")
-LAST = ("openai_messages",)
-"""Formats that match by shape alone are asked after those that match by their own names."""
+LAST = ("anthropic_messages", "openai_messages")
+"""Formats that match by shape alone are asked after those that match by their own names, the more particular first."""
 
 
 class Loaded(NamedTuple):
@@ -46,10 +46,10 @@ def find_files(paths: Iterable[str | Path]) -> list[tuple[Path, bool]]:
 
 
 def detect(source: Source) -> Format:
-    """The importer for a file; raises ``TraceError`` when none knows it."""
+    """The importer for a file: the first by name that knows its own marks, then those of ``LAST``; ``TraceError`` when none does."""
     if not source.head.strip():
         raise TraceError(str(source), "an empty file", f"a recording ({', '.join(registry.names('formats'))})")
-    for name in sorted(registry.names("formats"), key=lambda n: (n in LAST, n)):
+    for name in sorted(registry.names("formats"), key=lambda n: (LAST.index(n) + 1 if n in LAST else 0, n)):
         form: Format = registry.load("formats", name)
         if form.matches(source):
             return form
@@ -57,15 +57,25 @@ def detect(source: Source) -> Format:
 
 
 def import_file(path: Path) -> Imported:
-    """Import one file; raises ``TraceError``."""
+    """Import one file; raises ``TraceError``, also for a structure that the format's importer has not met before."""
     source = Source(path)
-    return detect(source).read(source)
+    form = detect(source)
+    try:
+        return form.read(source)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
+        name = type(form).__module__.rpartition(".")[2]
+        found = f"a structure unknown to the {name} importer ({type(error).__name__}: {_one_line(str(error))})"
+        raise TraceError(str(path), found, f"a recording as {form.summary or name}") from error
 
 
 def load_traces(paths: Sequence[str | Path]) -> Loaded:
-    """Import every file. A bad file that was named itself raises; one found in a folder is listed and the others run."""
+    """Import every file. A bad file that was named itself raises; one found in a folder is listed and the others run.
+
+    Equal traces are taken once, and of several snapshots of one session the longest.
+    """
     traces: dict[str, Trace] = {}
-    failures, problems = [], []
+    failures: list[str] = []
+    problems: list[str] = []
     for path, named in find_files(paths):
         try:
             imported = import_file(path)
@@ -77,7 +87,24 @@ def load_traces(paths: Sequence[str | Path]) -> Loaded:
         problems += imported.problems
         for trace in imported.traces:
             traces.setdefault(trace.digest, trace)
-    return Loaded(tuple(traces.values()), tuple(failures), tuple(problems))
+    kept, dropped = _longest_snapshots(tuple(traces.values()))
+    return Loaded(kept, tuple(failures), (*problems, *dropped))
+
+
+def _longest_snapshots(traces: tuple[Trace, ...]) -> tuple[tuple[Trace, ...], list[str]]:
+    """Without those traces whose calls all stand in a longer, or an equal earlier, recording of the same session."""
+    sessions: dict[str, list[tuple[int, int, Trace]]] = {}
+    for place, trace in enumerate(traces):
+        sessions.setdefault(trace.id, []).append((len(trace.messages), -place, trace))
+    kept, dropped = [], []
+    for place, trace in enumerate(traces):
+        calls, size = {call.id for call in trace.calls}, (len(trace.messages), -place)
+        longer = [other for *rank, other in sessions[trace.id] if tuple(rank) > size]
+        if calls and any(calls <= {call.id for call in other.calls} for other in longer):
+            dropped.append(f"{trace.meta.source}: session {trace.id} is also in a recording that is as long or longer; left out")
+        else:
+            kept.append(trace)
+    return tuple(kept), dropped
 
 
 def bundled() -> Path:
@@ -105,7 +132,7 @@ def trace_report(trace: Trace) -> dict[str, Any]:
     """What is in one trace; an unknown figure is null with its reason under ``reasons``."""
     recorded = [call.usage for call in trace.calls if call.usage is not None]
     total = sum(recorded, Usage()) if recorded else trace.total_usage
-    reasons = {}
+    reasons = {key: f"the recording names no {key}" for key in ("model", "client") if not getattr(trace.meta, key)}
     if total is None:
         reasons["usage"] = "the recording holds no usage"
     if not any(call.at is not None for call in trace.calls):
@@ -166,6 +193,10 @@ def _near(path: Path) -> str:
 
     folder = path.parent
     return nearest(path.name, [p.name for p in folder.iterdir()]) if folder.is_dir() else f"the folder {folder} does not exist"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:120]
 
 
 def _looks_like(head: bytes) -> str:

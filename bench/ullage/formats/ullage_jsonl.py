@@ -13,6 +13,7 @@ import msgspec
 
 from ullage.errors import TraceError
 from ullage.formats import Format, Imported, LineCounts, Source
+from ullage.formats._chat_files import conversation_at_head
 from ullage.types import Trace
 
 _DECODER = msgspec.json.Decoder(Trace)
@@ -27,9 +28,10 @@ class UllageJsonl(Format):
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".trace.jsonl")
 
     def matches(self, source: Source) -> bool:
-        """The first line begins like a trace and names its own parts."""
+        """The first line begins like a trace, names its own parts, and its messages hold blocks and not ``content``."""
         line = source.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:4096].split(b"\n")[0]
-        return line.startswith(b'{"id":') and any(key in line for key in (b'"messages":', b'"system":', b'"tools":', b'"calls":'))
+        own = line.startswith(b'{"id":') and any(key in line for key in (b'"messages":', b'"system":', b'"tools":', b'"calls":'))
+        return own and conversation_at_head(source.head) is None and (b'"messages":' not in line or b'"role":"' in source.head)
 
     def read(self, source: Source) -> Imported:
         """Import every trace of the file; a half last line behind whole ones is dropped and counted as repaired."""
