@@ -40,12 +40,24 @@ def said(message: Message) -> tuple[Block, ...]:
     return tuple(block for block in message.blocks if not isinstance(block, ToolResult))
 
 
-def fate(step: Step, recorded: Message, part: Callable[[Message], object]) -> str:
-    """How a recorded message fared in the request: ``dropped``, ``changed``, or nothing when ``part`` of it is as recorded."""
-    at = step.context.position(recorded.id)
-    if at is None:
-        return "dropped"
-    return "" if part(step.context[at]) == part(recorded) else "changed"
+def holder(step: Step, recorded: Message, part: Callable[[Message], tuple[Block, ...]], among: Iterable[str]) -> str | None:
+    """The first of some messages in which this ``part`` of a recorded one stands whole, in order and under the same role.
+
+    A client that merges neighbouring messages of one role changes nothing that the model sees, so the message that took
+    the blocks in counts as well as the original.
+    """
+    for message_id in among:
+        at = step.context.position(message_id)
+        if at is not None:
+            message = step.context[at]
+            if message.role == recorded.role and _within(part(recorded), part(message)):
+                return message_id
+    return None
+
+
+def _within(wanted: tuple[Block, ...], blocks: tuple[Block, ...]) -> bool:
+    size = len(wanted)
+    return any(blocks[at : at + size] == wanted for at in range(len(blocks) - size + 1))
 
 
 class Arrivals:

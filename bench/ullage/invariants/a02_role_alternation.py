@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ullage.invariants._scan import Finding, Scene, TurnRule
+from ullage.invariants._scan import INJECTED, Finding, Scene, TurnRule
 from ullage.invariants._turns import SEVERAL
 from ullage.types import Severity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleAlternation(TurnRule):
-    """No two neighbouring messages have the same role."""
+    """No two neighbouring messages have the same role. Injected blocks ride in the message before them."""
 
     summary: ClassVar[str] = "user and assistant alternate"
     rule: ClassVar[str] = "A02"
@@ -28,4 +28,6 @@ class RoleAlternation(TurnRule):
     def look(self, scene: Scene, at: int, *, last: bool) -> Iterable[Finding]:  # noqa: ARG002 - the signature of all rules
         """One finding at each message that follows one of its own role."""
         turn = scene.turns[at]
-        return [Finding(message.id, f"two {turn.role} messages in a row") for message in turn.messages[1:]]
+        return [
+            Finding(message.id, f"two {turn.role} messages in a row") for message in turn.messages[1:] if message.id != INJECTED
+        ]

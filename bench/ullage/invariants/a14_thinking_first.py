@@ -12,7 +12,10 @@ from ullage.invariants._turns import USE, latest_assistant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingFirst(TurnRule):
-    """Where the recorded last reply began with thinking, the last assistant turn sent begins with thinking if it calls tools."""
+    """Where the recorded last reply began with thinking, the last assistant turn sent begins with thinking if it calls tools.
+
+    A reply that a strategy adds in the model's place was never recorded: what thinking it would have had is not known.
+    """
 
     summary: ClassVar[str] = "the last assistant turn with tool calls keeps its thinking in front"
     rule: ClassVar[str] = "A14"
@@ -29,5 +32,7 @@ class ThinkingFirst(TurnRule):
             return ()
         sent, recorded = latest_assistant(scene.turns, at), scene.past.last_reply()
         if sent is None or recorded is None or not sent.bits & USE or sent.starts_thinking or not recorded.starts_thinking:
+            return ()
+        if scene.past.message(sent.messages[0].id) is None:
             return ()
         return (Finding(sent.messages[0].id, "the last assistant turn calls tools and does not begin with its thinking"),)

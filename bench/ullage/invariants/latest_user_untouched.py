@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ullage.invariants import Invariant
-from ullage.invariants._edits import Arrivals, asked, fate, said, touched
+from ullage.invariants._edits import Arrivals, asked, holder, said, touched
 from ullage.step import Step
 from ullage.types import Message, Trace, Violation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatestUserUntouched(Invariant):
-    """The latest message that the user wrote is in the request, its text as recorded; tool results beside it may change.
+    """The latest message that the user wrote stands whole in the request; tool results beside it may change.
 
     What the user wrote: messages that the recording marks as a person's, else user texts without tool results.
     """
@@ -27,24 +27,26 @@ class LatestUserUntouched(Invariant):
 
 
 class _Latest:
-    """Knows the latest user message and whether it is lost."""
+    """Knows the latest user message, and which message of the request holds it."""
 
     def __init__(self, invariant: Invariant, trace: Trace) -> None:
         self._invariant, self._trace = invariant, trace
         self._arrivals = Arrivals(asked(trace))
         self._latest: Message | None = None
-        self._lost = False
+        self._holder: str | None = None
 
     def check(self, step: Step) -> list[Violation]:
         """One finding when the latest user message is lost."""
         if not step.compactions:
             return []
         for at in self._arrivals.until(step.call.upto):
-            self._latest, self._lost = self._trace.messages[at], False
-        if self._latest is None or self._latest.id not in touched(step):
+            self._latest, self._holder = self._trace.messages[at], self._trace.messages[at].id
+        edited = touched(step)
+        if self._latest is None or not edited & {self._holder, self._latest.id}:
             return []
-        how, before = fate(step, self._latest, said), self._lost
-        self._lost = bool(how)
-        if not how or before:
+        before = self._holder
+        self._holder = holder(step, self._latest, said, (self._latest.id, *sorted(edited)))
+        if self._holder is not None or before is None:
             return []
+        how = "dropped" if step.context.position(self._latest.id) is None else "changed"
         return [self._invariant.violation(step.index, (self._latest.id,), f"the latest user message was {how}")]

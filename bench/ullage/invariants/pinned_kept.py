@@ -12,11 +12,11 @@ from ullage.types import Trace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PinnedKept(Invariant):
-    """Messages that the recording pins or protects stay in every request, byte for byte."""
+    """The blocks of messages that the recording pins or protects stand whole in every request."""
 
     summary: ClassVar[str] = "pinned and protected messages stay as they are"
     source: ClassVar[str] = "the red lines reported for MUR AI: protected parts are never edited, rather overflow"
 
     def open(self, trace: Trace) -> Watch:
         """Watch the pinned and protected messages."""
-        return Watch(self, trace, lambda message: message.pinned or message.protected, "a pinned or protected message")
+        return Watch(self, trace, lambda message: "pinned" if message.pinned else "protected" if message.protected else "")

@@ -22,4 +22,4 @@ class SystemSurvives(Invariant):
 
     def open(self, trace: Trace) -> Watch:
         """Watch the system messages."""
-        return Watch(self, trace, lambda message: message.role == "system", "a system message")
+        return Watch(self, trace, lambda message: "system" if message.role == "system" else "")
