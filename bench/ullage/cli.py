@@ -92,3 +92,7 @@ def _say(line: str) -> None:
     from ullage.plain import one_line
 
     print(f"ullage: {one_line(line)}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -35,7 +35,7 @@ def command(run: Path, *, prices: str, model: str, out: Path | None, as_json: bo
     for name in ("plan.json", "manifest.json"):
         if (folder.path / name).is_file() and target != folder.path:
             shutil.copyfile(folder.path / name, target / name)
-    write_files(target, {**render(records), RECORDS: encode_all(records)})
+    write_files(target, {**render(records, run=target.name, order=folder.order), RECORDS: encode_all(records)})
     before = {r.key: r for r in folder.records}
     changed = sum(_outcomes(r) != _outcomes(before[r.key]) for r in records)
     say(f"{len(records)} records; the outcomes of {changed} changed → {target}")
