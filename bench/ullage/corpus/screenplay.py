@@ -105,6 +105,11 @@ class Stage:
                 except (PlotError, KeyError, IndexError, ValueError) as error:
                     raise PlotError(f"scene {name}, line {step.line}, :: {step.verb}: {error}") from error
 
+    def notes(self, name: str) -> list[str]:
+        """The paragraphs of a scene that holds no directives: remarks for a loop of the playbook."""
+        self.played.add(name)
+        return [self.fill(part.strip()) for part in self.scenes[name].split("\n\n") if part.strip()]
+
     def fill(self, text: str) -> str:
         """A text with the session's values."""
         return filled(text, self.session.values)

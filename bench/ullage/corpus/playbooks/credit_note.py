@@ -23,6 +23,7 @@ class CreditNote(Playbook):
     domain = "bug hunt in a code base"
     summary = "cents lost on credit notes; rounding and cache cleared; allocate() fixed; exports follow"
     project = "tallybook"
+    window = 40_000
     split = "dev"
     offers = ("bash", "read", "write", "edit", "grep", "run_tests", "view_image")
 

@@ -1,0 +1,128 @@
+"""Generates the field material of ``interviews_zh``: transcripts, diaries and the table of people, from authored sentences."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass
+
+TOPICS = ("怎么开始用的", "平时怎么买", "取货的时候", "错过一次以后", "价格", "品种", "团长", "家里人", "要是你来改")
+LATE = 2
+"""How many of the sentences on picking up, counted from the top, tell of the short hours or the late notice."""
+SLOTS: dict[str, tuple[str, ...]] = {
+    "neighbor": ("楼上的李姐", "对门的小周", "一楼的王大爷", "跳广场舞的姐妹", "隔壁单元的老同事"),
+    "gift": ("一提鸡蛋", "一瓶酱油", "两斤苹果", "一包抽纸"),
+    "veg": ("空心菜", "西红柿", "丝瓜", "娃娃菜", "莴笋", "茄子", "豌豆尖", "冬瓜", "芹菜", "秋葵"),
+    "fish": ("鲫鱼", "黑鱼", "鲈鱼"),
+    "boss": ("吴姐", "刘师傅", "小赵", "何阿姨"),
+    "weekday": ("二", "三", "四", "五"),
+    "clock": ("五点半", "六点", "六点一刻", "七点"),
+    "grade": ("二", "三", "四", "五"),
+}
+NUMBERS = {"small": (8, 30), "count": (4, 15), "money": (30, 260), "minute": (5, 55), "walk": (8, 25), "missed": (2, 5), "cents": (3, 9), "fee": (2, 6)}
+CITIES = ("合肥", "长沙", "洛阳", "绵阳", "厦门", "保定")
+JOBS = ("会计", "网约车司机", "护士", "程序员", "小店老板", "全职妈妈", "保安", "设计师", "物业管家", "中学老师", "快递站长")
+RETIRED = ("退休教师", "退休工人", "退休会计", "退休护士")
+HOMES = ("独居", "夫妻二人", "有学龄孩子", "三代同住", "合租")
+MOODS = ("顺利", "顺利", "一般", "麻烦", "没去成")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """One interviewed person, as the table of people shows them."""
+
+    code: str
+    age: int
+    city: str
+    job: str
+    home: str
+    per_month: int
+    missed: int
+
+
+def people(rng: random.Random, count: int) -> list[Person]:
+    """Everyone who was interviewed."""
+    return [_person(f"P{n:02d}", rng) for n in range(1, count + 1)]
+
+
+def _person(code: str, rng: random.Random) -> Person:
+    age = rng.randrange(23, 76)
+    return Person(
+        code=code,
+        age=age,
+        city=rng.choice(CITIES),
+        job=rng.choice(RETIRED if age >= 60 else JOBS),
+        home=rng.choice(HOMES[:2] + HOMES[3:4] if age >= 60 else HOMES),
+        per_month=rng.randrange(2, 16),
+        missed=rng.choice((0, 1, 1, 2, 2, 3, 4)),
+    )
+
+
+def table(everyone: list[Person]) -> str:
+    """The table of people as CSV."""
+    rows = [f"{p.code},{p.age},{p.city},{p.job},{p.home},{p.per_month},{p.missed}" for p in everyone]
+    return "编号,年龄,城市,职业,家庭,每月次数,上月错过\n" + "\n".join(rows) + "\n"
+
+
+def transcript(person: Person, bank: dict[str, list[str]], rng: random.Random, day: str) -> str:
+    """One interview of about forty minutes; people who missed boxes tell of the short hours or the late notice."""
+    lines = [f"# 访谈 {person.code}", "", f"日期：{day}　地点：线上　时长：{rng.randrange(34, 52)} 分钟", f"访谈员：{rng.choice(('甲', '乙'))}　转写：机器转写，人工校对一遍", ""]
+    clock = rng.randrange(40, 95)
+    for topic in TOPICS:
+        lines += [f"[{_clock(clock)}] 访：{_question(topic, rng)}"]
+        clock += rng.randrange(6, 15)
+        cores = bank[topic][:LATE] if topic == "取货的时候" and person.missed >= 2 else bank[topic]
+        said = rng.choice(bank["opening"]) + rng.choice(cores)
+        extra = rng.sample(bank[f"{topic}.细节"], 2)
+        lines += [f"[{_clock(clock)}] {person.code}：{_fill(said + extra[0], rng)}"]
+        clock += rng.randrange(20, 60)
+        for _ in range(rng.randrange(1, 3)):
+            lines += [f"[{_clock(clock)}] 访：{rng.choice(bank['追问'])}"]
+            clock += rng.randrange(4, 12)
+            lines += [f"[{_clock(clock)}] {person.code}：{_fill(rng.choice(bank['追问答']), rng)}{rng.choice(bank['aside']) if rng.random() < 0.45 else ''}"]
+            clock += rng.randrange(10, 40)
+        lines += [f"[{_clock(clock)}] {person.code}：{_fill(extra[1], rng)}", ""]
+        clock += rng.randrange(15, 50)
+    return "\n".join(lines) + "\n"
+
+
+def diary(person: Person, rng: random.Random) -> str:
+    """Fourteen days of a diary as CSV."""
+    rows = ["日期,下单时间,取货时间,心情,买了什么,一句话"]
+    left = person.missed
+    for day in range(1, 15):
+        if rng.random() < 0.3:
+            continue
+        mood = "没去成" if left and rng.random() < 0.5 else rng.choice(MOODS[:4])
+        left -= mood == "没去成"
+        bought = "、".join(rng.sample(SLOTS["veg"], rng.randrange(1, 4)))
+        picked = "" if mood == "没去成" else f"{rng.randrange(17, 20)}:{rng.randrange(60):02d}"
+        rows.append(f"第{day}天,{rng.randrange(6, 23)}:{rng.randrange(60):02d},{picked},{mood},{bought},{_remark(mood, rng)}")
+    return "\n".join(rows) + "\n"
+
+
+def _remark(mood: str, rng: random.Random) -> str:
+    words = {
+        "顺利": ("顺路拿了", "不用排队", "菜挺水灵", "老板帮忙装好了"),
+        "一般": ("等了十来分钟", "袋子有点湿", "少一根葱", "没什么可说的"),
+        "麻烦": ("翻了半天才找到", "下雨了还得去", "取货码刷不出来", "拎着上五楼"),
+        "没去成": ("到的时候关门了", "通知来得太晚", "加班走不开", "忘了"),
+    }
+    return rng.choice(words[mood])
+
+
+def _question(topic: str, rng: random.Random) -> str:
+    forms = ("接下来想聊聊{}。", "{}，您这边是什么样的？", "说说{}吧。", "关于{}，您先随便讲讲。")
+    return rng.choice(forms).format(topic)
+
+
+def _fill(text: str, rng: random.Random) -> str:
+    def value(match: re.Match[str]) -> str:
+        name = match[1]
+        return str(rng.randrange(*NUMBERS[name])) if name in NUMBERS else rng.choice(SLOTS[name])
+
+    return re.sub(r"\{(\w+)\}", value, text)
+
+
+def _clock(seconds: int) -> str:
+    return f"{seconds // 60:02d}:{seconds % 60:02d}"
