@@ -37,7 +37,6 @@ class ContextManager(ConversationManager):
     sources: ClassVar[tuple[str, ...]] = ("strands-agents 1.56 to 1.62: ContextManager(strategies=…)",)
     known_violations: ClassVar[dict[str, str]] = NOT_IN_THE_PACKAGE | {
         "tool_use_last": "the marker is appended to an assistant message that ends in a tool call",
-        "a02_role_alternation": "a later pass may remove the marker that stood between two user messages",
         "strict_shrink": "markers may be longer than what they stand for",
         "no_rewrite_twice": "what a step replaced may be replaced again by a later pass",
     }
