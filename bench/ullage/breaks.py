@@ -1,6 +1,6 @@
 """Cache breaks: where a request read less than the one before it had left in the cache, and why.
 
-A break is a read below what the previous call read and wrote, by more than 5 % and more than 2,000 tokens, less what a
+A break is a read below what the previous call left, by more than 5 % and more than 2,000 tokens, less what a
 compaction announced: a decision that frees at least 2 % of the window says that the cache is lost from its first
 change on. The alarm that clients raise is another figure: a fall against the previous *read*, which is blind to a
 cache that stays broken.
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from ullage.cache import TTL_MS, Prompt
+from ullage.cache import TTL_MS, Kept, Prompt
 from ullage.pricing import ModelPrices
 from ullage.types import Compaction, Drop, Edit, Erase, Insert, Message, Moment, Rewrite, Row, Usage
 
@@ -58,13 +58,19 @@ class BreakWatch:
         self._left = self._read = self._prompt = 0
         self._model, self._ttl_ms = "", TTL_MS["5m"]
 
-    def observe(self, usage: Usage, prompt: Prompt, *, gap_ms: int | None, compactions: Sequence[Compaction]) -> Found:
-        """Look at a replayed call; ``compactions`` are those applied since the previous one."""
+    def observe(
+        self, usage: Usage, prompt: Prompt, *, gap_ms: int | None, compactions: Sequence[Compaction], kept: Kept | None = None
+    ) -> Found:
+        """Look at a replayed call; ``compactions`` are those applied since the previous one, ``kept`` is what it leaves."""
         signs = self._signs(prompt, gap_ms, compactions) if compactions else Signs(gap_ms)
-        return self.notice(usage, signs, model=prompt.model, ttl_ms=TTL_MS[prompt.ttl])
+        tokens, life_ms = (None, TTL_MS[prompt.ttl]) if kept is None else kept
+        return self.notice(usage, signs, model=prompt.model, ttl_ms=life_ms, kept=tokens)
 
-    def notice(self, usage: Usage, signs: Signs, *, model: str, ttl_ms: int) -> Found:
-        """Look at any call, replayed or recorded, by its usage and the signs before it."""
+    def notice(self, usage: Usage, signs: Signs, *, model: str, ttl_ms: int, kept: int | None = None) -> Found:
+        """Look at any call, replayed or recorded, by its usage and the signs before it.
+
+        ``kept`` are the tokens that it leaves in the cache, where that is more than it read and wrote.
+        """
         read, prompt = usage.cache_read, usage.prompt
         expected = self._left - signs.erased
         if signs.announced is not None:
@@ -72,7 +78,7 @@ class BreakWatch:
         lost = expected - read
         cause: Cause = self._cause(signs, model, prompt) if _matters(lost, expected) else ""
         found = Found(lost if cause else 0, cause, _matters(self._read - read, self._read))
-        self._left = read + usage.cache_write_5m + usage.cache_write_1h
+        self._left = read + usage.cache_write_5m + usage.cache_write_1h if kept is None else kept
         self._read, self._prompt, self._model, self._ttl_ms = read, prompt, model, ttl_ms
         return found
 

@@ -52,8 +52,23 @@ class Prompt(NamedTuple):
         return self.overhead + self.context.tokens() + self.injected
 
 
+class Kept(NamedTuple):
+    """What the last request left: tokens that one which repeats it could read, and for how many milliseconds.
+
+    Usage does not tell: a cache that takes no fee for writes shows what it keeps as uncached.
+    """
+
+    tokens: int = 0
+    life_ms: int = TTL_MS["5m"]
+
+
 class CacheSession(Protocol):
     """The cache of one conversation while it is replayed."""
+
+    @property
+    def kept(self) -> Kept:
+        """What the last request left."""
+        ...
 
     def step(self, prompt: Prompt) -> Usage:
         """Price one request and remember what it leaves in the cache; ``output`` is 0."""

@@ -37,7 +37,6 @@ OVERFLOW_CAP = 24
 """Attempts to cure one overflow. The modelled systems retry 3 times or without end; a loop that long is a death."""
 DEFAULT_RESERVE = 8_192
 """Output room, in tokens, for recordings that do not say: the default output limit of the chat APIs modelled here."""
-FIVE_MINUTES, ONE_HOUR = 300_000, 3_600_000
 
 
 class Store(StoreReader, Protocol):
@@ -251,7 +250,7 @@ class _Loop:
         at = self.call.at
         gap = None if at is None or self.last_at is None else at - self.last_at
         fresh = self.compactions[self.reported :]
-        found = self.watch.observe(usage, prompt, gap_ms=gap, compactions=fresh)
+        found = self.watch.observe(usage, prompt, gap_ms=gap, compactions=fresh, kept=self.setup.cache.kept)
         self.usage, self.last_at = usage, at if at is not None else self.last_at
         stubs = self.context.stub_positions
         return Row(
@@ -389,11 +388,9 @@ class _Loop:
 
     def _cached(self) -> int:
         """Tokens of the agent's prefix that a warm summary request can read: none once their lifetime has passed."""
-        if self.usage is None:
-            return 0
-        lifetime = ONE_HOUR if self.ttl == "1h" else FIVE_MINUTES
+        kept = self.setup.cache.kept
         idle = 0 if self.call.at is None or self.last_at is None else self.call.at - self.last_at
-        return self.usage.cache_read + self.usage.cache_write if idle <= lifetime else 0
+        return kept.tokens if idle <= kept.life_ms else 0
 
 
 class _Seen(Sequence[Compaction]):

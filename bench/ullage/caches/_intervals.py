@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ullage.cache import MINUTE_MS, CachePolicy, CacheRules, Prompt
+from ullage.cache import MINUTE_MS, CachePolicy, CacheRules, Kept, Prompt
 from ullage.caches._prefix import Chains, tokens_of
 from ullage.types import Usage
 
@@ -51,13 +51,14 @@ class PrefixPolicy(CachePolicy):
 class PrefixSession:
     """Every prompt of one conversation, read in whole intervals; the last token is always computed."""
 
-    __slots__ = ("_chains", "_inside", "_life", "_policy", "_rules")
+    __slots__ = ("_chains", "_inside", "_life", "_policy", "_rules", "kept")
 
     def __init__(self, policy: PrefixPolicy, rules: CacheRules) -> None:
         self._policy, self._rules = policy, rules
         self._chains = Chains(replies=policy.caches_replies)
         self._life = FOREVER_MS if policy.minutes is None else policy.minutes * MINUTE_MS
         self._inside = 0
+        self.kept = Kept(0, self._life)
 
     def step(self, prompt: Prompt) -> Usage:
         """Read the longest live prefix in whole intervals; the rest is charged in full, or written where that costs."""
@@ -68,7 +69,9 @@ class PrefixSession:
         shared = min(shared, prompt.tokens - 1)
         read = shared // policy.interval * policy.interval if shared >= minimum else 0
         rest = prompt.tokens - read
-        written = rest - prompt.injected if policy.charges_writes and prompt.tokens - prompt.injected >= minimum else 0
+        history = prompt.tokens - prompt.injected
+        written = rest - prompt.injected if policy.charges_writes and history >= minimum else 0
+        self.kept = Kept(history // policy.interval * policy.interval if history >= minimum else 0, self._life)
         return Usage(uncached=rest - written, cache_read=read, cache_write_5m=written)
 
     def prime(self, prompt: Prompt, tokens: int) -> None:

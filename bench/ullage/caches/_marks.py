@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal, NamedTuple
 
-from ullage.cache import TTL_MS, CachePolicy, CacheRules, Clock, Prompt, Ttl
+from ullage.cache import TTL_MS, CachePolicy, CacheRules, Clock, Kept, Prompt, Ttl
 from ullage.context import Context
 from ullage.errors import UserError
 from ullage.types import Text, Thinking, Usage
@@ -83,7 +83,7 @@ class MarksPolicy(CachePolicy):
 class MarksSession:
     """The entries of one conversation; a model, and a different overhead, each have entries of their own."""
 
-    __slots__ = ("_buckets", "_clock", "_entries", "_key", "_minimum", "_policy", "_primed", "_rules")
+    __slots__ = ("_buckets", "_clock", "_entries", "_key", "_minimum", "_policy", "_primed", "_rules", "kept")
 
     def __init__(self, policy: MarksPolicy, rules: CacheRules) -> None:
         self._policy, self._rules, self._clock = policy, rules, Clock()
@@ -92,13 +92,14 @@ class MarksSession:
         self._key: tuple[str, int] | None = None
         self._minimum = rules.minimum
         self._primed: _Primed | None = None
+        self.kept = Kept()
 
     def step(self, prompt: Prompt) -> Usage:
         """Price one request by the A, B, C rule and write or refresh an entry at each of its marks."""
         now = self._clock.advance(prompt.at)
         self._select(prompt)
-        context = prompt.context
-        marks = self._policy.marks(context, self._policy.ttl or prompt.ttl)
+        context, ttl = prompt.context, self._policy.ttl or prompt.ttl
+        marks = self._policy.marks(context, ttl)
         read = self._find(prompt, marks, now)
         written_1h, last = read, read
         for mark in marks:
@@ -107,6 +108,7 @@ class MarksSession:
                 last = max(last, tokens)
                 written_1h = max(written_1h, tokens) if mark.ttl == "1h" else written_1h
                 self._write(context, mark, now)
+        self.kept = Kept(last, self._policy.life_ms(ttl))
         return Usage(
             uncached=prompt.tokens - last,
             cache_read=read,

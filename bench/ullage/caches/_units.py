@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-from ullage.cache import MINUTE_MS, CachePolicy, CacheRules, Clock, Prompt
+from ullage.cache import MINUTE_MS, CachePolicy, CacheRules, Clock, Kept, Prompt
 from ullage.caches._prefix import shared_length, tokens_of
 from ullage.context import Context
 from ullage.types import Usage
@@ -44,12 +44,13 @@ class _Line:
 class UnitsSession:
     """The units of one conversation."""
 
-    __slots__ = ("_clock", "_inside", "_life", "_lines", "_policy")
+    __slots__ = ("_clock", "_inside", "_life", "_lines", "_policy", "kept")
 
     def __init__(self, policy: UnitsPolicy) -> None:
         self._policy, self._clock, self._inside = policy, Clock(), 0
         self._life = policy.minutes * MINUTE_MS
         self._lines: dict[tuple[str, int], _Line] = {}
+        self.kept = Kept(0, self._life)
 
     def step(self, prompt: Prompt) -> Usage:
         """Read the longest unit that this request repeats in full; the rest is charged in full."""
@@ -59,7 +60,9 @@ class UnitsSession:
             line.ends.clear()
         inside, self._inside = self._inside, 0
         whole = max(tokens_of(prompt, self._take(line, prompt.context, now)), inside)
-        read = min(whole, prompt.tokens - 1) // self._policy.granularity * self._policy.granularity
+        step = self._policy.granularity
+        read = min(whole, prompt.tokens - 1) // step * step
+        self.kept = Kept((prompt.tokens - prompt.injected) // step * step, self._life)
         return Usage(uncached=prompt.tokens - read, cache_read=read)
 
     def prime(self, prompt: Prompt, tokens: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ullage.cache import MINUTE_MS, CachePolicy, CacheRules, Clock, Prompt
+from ullage.cache import MINUTE_MS, CachePolicy, CacheRules, Clock, Kept, Prompt
 from ullage.types import Usage
 
 
@@ -50,6 +50,11 @@ class GeminiSession:
         self._key: tuple[str, int, int] | None = None
         self._length = self._size = self._made = self._expires = 0
         self.stored_token_ms = 0
+
+    @property
+    def kept(self) -> Kept:
+        """The object's prefix, for the rest of its life."""
+        return Kept(self._size, max(self._expires - self._clock.now, 0))
 
     @property
     def storage_pico(self) -> int:

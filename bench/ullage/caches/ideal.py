@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ullage.cache import TTL_MS, CachePolicy, CacheRules, Prompt
+from ullage.cache import TTL_MS, CachePolicy, CacheRules, Kept, Prompt
 from ullage.caches._prefix import Chains, tokens_of
 from ullage.types import Usage
 
@@ -26,10 +26,11 @@ class Ideal(CachePolicy):
 class IdealSession:
     """Every prefix of every request, for as long as it lives."""
 
-    __slots__ = ("_chains", "_inside", "_policy")
+    __slots__ = ("_chains", "_inside", "_policy", "kept")
 
     def __init__(self, policy: Ideal) -> None:
         self._policy, self._chains, self._inside = policy, Chains(), 0
+        self.kept = Kept()
 
     def step(self, prompt: Prompt) -> Usage:
         """Read the longest live prefix and write the rest; blocks for this request only are charged in full."""
@@ -37,6 +38,7 @@ class IdealSession:
         read = tokens_of(prompt, self._chains.longest(prompt, TTL_MS[ttl]))
         inside, self._inside = self._inside, 0
         read = read or inside
+        self.kept = Kept(prompt.tokens - prompt.injected, TTL_MS[ttl])
         written = prompt.tokens - prompt.injected - read
         return Usage(
             uncached=prompt.injected,
