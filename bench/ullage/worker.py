@@ -29,6 +29,7 @@ from ullage.replay import Forced, Ports, Setup, replay, transcript_of
 from ullage.specs import parse
 from ullage.store import MemoryBackend, Session
 from ullage.strategy import Strategy, View
+from ullage.swap import swap
 from ullage.tokens import Counter, tiktoken_counter
 from ullage.traces import bank_for
 from ullage.types import SCHEMA, Compaction, Decision, Exam, Fault, ProbeBank, Row, Trace, Usage, Violation, digest_of
@@ -114,6 +115,9 @@ def prepare(trace: Trace, options: RunOptions, sheet: PriceSheet, bank: ProbeBan
 def run_trace(trace: Trace, options: RunOptions, specs: Sequence[str], bank: ProbeBank | None = None) -> Iterator[Finished]:
     """Replay and examine one trace under each spec, in order."""
     sheet = PriceSheet.load(Path(options.prices) if options.prices else None)
+    bank = bank or bank_for(trace) or mine(trace)
+    if options.swap is not None:
+        trace, bank, *_ = swap(trace, bank, options.swap)
     prepared = prepare(trace, options, sheet, bank)
     examiner = Examiner(prepared=prepared, reader=registry.load("readers", options.reader), options=options)
     for text in specs:
