@@ -15,7 +15,7 @@ from ullage.types import Decision, Moment
 class SlidingStub(Strategy):
     """Keeps the newest ``keep`` tool results and clears every older one, asked again before each call.
 
-    The first message, pinned and protected ones, and results shorter than the stub are left alone.
+    The first message, pinned and protected ones, and results not twice as long as the stub are left alone.
     """
 
     keep: int = 10

@@ -36,6 +36,6 @@ ITEM_CHARACTERS = 4 * 1600
 
 
 def shrinks(message: Message, text: str = CLEARED) -> bool:
-    """Tell whether clearing makes a message smaller; a result shorter than its stub is left alone."""
+    """Tell whether clearing makes a message smaller for certain: a result not twice as long as its stub is left alone."""
     results = sum(1 for block in message.blocks if isinstance(block, ToolResult))
-    return result_characters(message) > results * len(text)
+    return result_characters(message) > 2 * results * len(text)
