@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ullage.cache import TTL_MS, Kept, Prompt
+from ullage.context import Context
 from ullage.pricing import ModelPrices
-from ullage.types import Compaction, Drop, Edit, Erase, Insert, Message, Moment, Rewrite, Row, Usage
+from ullage.types import Block, Compaction, Drop, Edit, Erase, Insert, Message, Moment, Rewrite, Row, Usage
 
 Cause = Literal["", "model change", "idle past TTL", "compaction", "edit", "recorded clearing", "prompt shrank", "unexplained"]
 
@@ -116,6 +117,38 @@ def _matters(fall: int, whole: int) -> bool:
     return fall > BREAK_TOKENS and fall * BREAK_SHARE > whole
 
 
+class Touch(NamedTuple):
+    """The earliest change that edits make to what was sent: its position, the message there, the kind of edit, the block."""
+
+    position: int
+    message: str
+    edit: str
+    block: int | None
+
+
+def first_touch(context: Context, edits: Iterable[Edit]) -> Touch | None:
+    """Where edits of ``context``, not applied yet, first change the bytes that the client sends; none: nowhere."""
+    return min((touch for edit in edits for touch in _touches(context, edit)), default=None, key=lambda touch: touch.position)
+
+
+def _touches(context: Context, edit: Edit) -> Iterable[Touch]:
+    if isinstance(edit, Drop):
+        yield from (Touch(at, one, "drop", 0) for one in edit.ids if (at := context.position(one)) is not None)
+    elif isinstance(edit, Rewrite):
+        at = context.position(edit.id)
+        if at is not None and context[at].blocks != edit.blocks:
+            yield Touch(at, edit.id, "rewrite", _difference(context[at].blocks, edit.blocks))
+    elif isinstance(edit, Insert):
+        at = None if edit.after is None else context.position(edit.after)
+        place = 0 if at is None else at + 1
+        yield Touch(place, context[place].id if place < len(context) else "", "insert", 0)
+
+
+def _difference(old: Sequence[Block], new: Sequence[Block]) -> int:
+    """Index of the first block that differs; where one list goes on, that of its first further block."""
+    return next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+
+
 _Places = Mapping[str, tuple[int, Message]]
 
 
@@ -139,11 +172,12 @@ class Break:
 
 
 def breaks_of(
-    rows: Iterable[Row], compactions: Sequence[Compaction], messages: Sequence[Message], prices: ModelPrices | None = None
+    rows: Iterable[Row], compactions: Sequence[Compaction], messages: Sequence[Message] = (), prices: ModelPrices | None = None
 ) -> tuple[Break, ...]:
     """All breaks of a replay, worst first (by cost, else by tokens), each with the edit behind it.
 
-    ``messages`` are the trace's, in order: they tell which of a decision's edits changed the earliest message.
+    ``messages`` are the trace's, in order: they tell which of a decision's edits changed the earliest message where the
+    decision itself does not.
     """
     places = {message.id: (place, message) for place, message in enumerate(messages)}
     found, before = [], None
@@ -157,10 +191,7 @@ def breaks_of(
 
 def _break(row: Row, compactions: Sequence[Compaction], places: _Places, cost: int | None) -> Break:
     event = _culprit(row, compactions)
-    touched = () if event is None else tuple(_touched(compactions[event].edits, places))
-    message, kind, block = (
-        min(touched, key=lambda one: places[one[0]][0] if one[0] in places else -1) if touched else ("", "", None)
-    )
+    message, kind, block = ("", "", None) if event is None else _first_of(compactions[event], places)
     return Break(
         call=row.call,
         tokens=row.break_tokens,
@@ -172,6 +203,13 @@ def _break(row: Row, compactions: Sequence[Compaction], places: _Places, cost: i
         block=block,
         cost=cost,
     )
+
+
+def _first_of(event: Compaction, places: _Places) -> tuple[str, str, int | None]:
+    if event.first_edit:
+        return event.first_message, event.first_edit, event.first_block
+    touched = tuple(_touched(event.edits, places))
+    return min(touched, key=lambda one: places[one[0]][0] if one[0] in places else -1) if touched else ("", "", None)
 
 
 def grown(before: Row | None, row: Row, compactions: Sequence[Compaction]) -> int:
@@ -231,5 +269,4 @@ def _touched(edits: Iterable[Edit], places: _Places) -> Iterable[tuple[str, str,
 
 
 def _first_difference(edit: Rewrite, places: _Places) -> int:
-    old = places[edit.id][1].blocks if edit.id in places else ()
-    return next((i for i, (a, b) in enumerate(zip(old, edit.blocks, strict=False)) if a != b), 0)
+    return _difference(places[edit.id][1].blocks, edit.blocks) if edit.id in places else 0

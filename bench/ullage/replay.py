@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ullage.breaks import BreakWatch
+from ullage.breaks import BreakWatch, Touch, first_touch
 from ullage.cache import CacheSession, Prompt, Ttl
 from ullage.context import Context
 from ullage.errors import CannotShrink, UserError
@@ -299,6 +299,7 @@ class _Loop:
 
     def _apply(self, stage: int, moment: Moment, decision: Decision) -> bool:
         before, length = self.setup.overhead + self.context.tokens(), len(self.context)
+        touch = first_touch(self.context, decision.edits)
         applied = self.context.apply(decision.edits) if decision.edits else None
         if decision.state is not msgspec.UNSET:
             self.states[stage] = decision.state
@@ -314,10 +315,12 @@ class _Loop:
         if applied.first_changed is None and after == before:
             return False
         self.changed = min(self.changed, length if applied.first_changed is None else applied.first_changed)
-        self._note(stage, moment, decision, before, after, applied.first_changed)
+        self._note(stage, moment, decision, (before, after), applied.first_changed, touch)
         return True
 
-    def _note(self, stage: int, moment: Moment, decision: Decision, before: int, after: int, first: int | None) -> None:
+    def _note(
+        self, stage: int, moment: Moment, decision: Decision, sizes: tuple[int, int], first: int | None, touch: Touch | None
+    ) -> None:
         self.compactions.append(
             Compaction(
                 call=self.index,
@@ -327,9 +330,12 @@ class _Loop:
                 tier=decision.tier,
                 reason=decision.reason,
                 estimate=decision.estimate,
-                tokens_before=before,
-                tokens_after=after,
+                tokens_before=sizes[0],
+                tokens_after=sizes[1],
                 first_changed=first,
+                first_message="" if touch is None else touch.message,
+                first_edit="" if touch is None else touch.edit,
+                first_block=None if touch is None else touch.block,
                 summarizer=sum(self.spent, Usage()),
                 summarizer_calls=len(self.spent),
                 forced=self.setup.forced is not None,

@@ -379,6 +379,8 @@ class Compaction(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``stage`` is the index of the strategy in a composition, ``first_changed`` the first position of the old context
     that differs, ``summarizer`` what its summary requests were billed (``warm``: they rode the agent's cached prefix).
+    ``first_message`` is the message at that position (empty: behind the last), ``first_edit`` what was done there, and
+    ``first_block`` its first block that differs.
     """
 
     call: int
@@ -391,6 +393,9 @@ class Compaction(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens_before: int
     tokens_after: int
     first_changed: int | None = None
+    first_message: str = ""
+    first_edit: str = ""
+    first_block: int | None = None
     summarizer: Usage = Usage()
     summarizer_calls: int = 0
     forced: bool = False
