@@ -151,8 +151,7 @@ class Scanner:
         for n in range(at, len(turns)):
             turn, last = turns[n], n == len(turns) - 1
             turn.fresh = False
-            bits = turn.bits | (turns[n - 1].bits * BEFORE if n else FIRST) | (LAST if last else 0)
-            for rule in self._rules_for(bits):
+            for rule in self._rules_for(bits_at(turns, n, last=last)):
                 for finding in rule.look(self._scene, n, last=last):
                     recorded = recorded_too(rule, finding, self._past)
                     key = (rule.id, finding.message, finding.detail, recorded)
@@ -169,13 +168,20 @@ class Scanner:
         return known
 
 
+def bits_at(turns: Sequence[Turn], at: int, *, last: bool) -> int:
+    """The bits of a turn, those of the turn before it, and its place in the request."""
+    bits = turns[at].bits | (turns[at - 1].bits * BEFORE if at else 0)
+    return bits | (0 if turns[at].start else FIRST) | (LAST if last else 0)
+
+
 def recorded_too(rule: TurnRule, finding: Finding, past: Past) -> bool:
     """Tell whether the uncompacted history holds the same finding at the same message."""
     turns = past.around(finding.message)
     scene = Scene(turns, past.calls, past)
-    return any(
-        (one.message, one.detail) == (finding.message, finding.detail)
-        for at, turn in enumerate(turns)
-        if at or turn.start == 0
-        for one in rule.look(scene, at, last=turn.stop == past.upto)
-    )
+    for at, turn in enumerate(turns):
+        last = turn.stop == past.upto
+        if (at or turn.start == 0) and rule.concerns(bits_at(turns, at, last=last)):
+            found = rule.look(scene, at, last=last)
+            if any((one.message, one.detail) == (finding.message, finding.detail) for one in found):
+                return True
+    return False
