@@ -15,14 +15,14 @@ from typing import Any
 
 import msgspec
 
-from ullage.converse import block_of, converse_of, messages_of
+from ullage.converse import block_of, converse_of, dumped, messages_of
 from ullage.errors import UserError
 from ullage.strategies.shared.oldest import initial_state as summarizing_state
 from ullage.strategies.shared.pipeline import OVERFLOW_RETRIES
 from ullage.strategies.shared.tool_pairs import ContextWindowOverflowException
 from ullage.strategies.shared.work import Work
 from ullage.strategy import SummaryRequest
-from ullage.types import Message
+from ullage.types import Block, Message, ToolResult
 
 STATES = {
     "null": {"__name__": "NullConversationManager", "removed_message_count": 0},
@@ -56,10 +56,13 @@ class Bridge:
         kept = [value for value in messages if value.get("tracking_id") in old]
         names = {value["tracking_id"] for value in kept}
         gone = [message for message in self.work.messages if message.id not in names]
+        nouns = Nouns()
+        for message, value in old.values():
+            nouns.learn(message, value)
         after = []
         for at, value in enumerate(messages):
             known = old.get(value.get("tracking_id", ""))
-            after.append(self._made(value, at, gone) if known is None else _updated(*known, value))
+            after.append(self._made(value, at, gone) if known is None else _updated(*known, value, nouns))
         if [m.id for m in after] != [m.id for m in self.work.messages] or any(m is not old[m.id][0] for m in after):
             self.work.acted(tier, f"{len(gone)} messages gone, {len(messages) - len(kept)} new, by the package")
         self.work.messages[:] = after
@@ -75,12 +78,39 @@ def shown(message: Message) -> dict[str, Any]:
     return {**converse_of(msgspec.structs.replace(message, extra="")), "tracking_id": message.id}
 
 
-def _updated(message: Message, given: dict[str, Any], value: dict[str, Any]) -> Message:
-    """The message, with the package's content and pin if it changed them."""
+class Nouns:
+    """The nouns behind the package's dicts, so that what it kept stays byte for byte: blocks, and items of results."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Any] = {}
+
+    def learn(self, message: Message, value: dict[str, Any]) -> None:
+        """Remember the blocks of a message and the items of its results."""
+        for block, shown_block in zip(message.blocks, value["content"], strict=True):
+            self.known[dumped(shown_block)] = block
+            if isinstance(block, ToolResult):
+                shown_items = shown_block["toolResult"]["content"]
+                self.known.update((dumped(item), noun) for item, noun in zip(shown_items, block.content, strict=True))
+
+    def block(self, value: dict[str, Any]) -> Block:
+        """The noun of a block: the one that it was made from, else a new one with known items."""
+        known: Block | None = self.known.get(dumped(value))
+        if known is not None:
+            return known
+        made = block_of(value)
+        if isinstance(made, ToolResult):
+            items = value["toolResult"]["content"]
+            content = tuple(self.known.get(dumped(item), noun) for item, noun in zip(items, made.content, strict=True))
+            return msgspec.structs.replace(made, content=content)
+        return made
+
+
+def _updated(message: Message, given: dict[str, Any], value: dict[str, Any], nouns: Nouns) -> Message:
+    """The message, with the package's content and pin if it changed them; blocks that it kept stay byte for byte."""
     if value == given:
         return message
     pinned = ((value.get("metadata") or {}).get("custom") or {}).get("pinned") is True
-    blocks = message.blocks if value["content"] == given["content"] else tuple(map(block_of, value["content"]))
+    blocks = tuple(map(nouns.block, value["content"]))
     return msgspec.structs.replace(message, blocks=blocks, pinned=pinned)
 
 
