@@ -1,1 +1,1 @@
-""""""
+"""Records sessions of scripted agents that use real tools."""

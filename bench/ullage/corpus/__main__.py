@@ -30,7 +30,9 @@ def main(arguments: list[str] | None = None) -> int:
 def _record(playbook: str, seed: int, folder: Path) -> int:
     made = recording.record(playbook, seed)
     save(made, folder)
-    print(f"{folder / file_names(made.trace.id)[0]}: {len(made.trace.calls)} calls, {len(made.probes)} probes, {made.trace.digest}")
+    print(
+        f"{folder / file_names(made.trace.id)[0]}: {len(made.trace.calls)} calls, {len(made.probes)} probes, {made.trace.digest}"
+    )
     return 0
 
 

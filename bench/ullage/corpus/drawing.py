@@ -21,7 +21,12 @@ def png(pixels: Sequence[Sequence[int]]) -> bytes:
             a, b, c, d = row[start : start + 4]
             rows.append(a << 6 | b << 4 | c << 2 | d)
     head = struct.pack(">IIBBBBB", width, height, 2, 3, 0, 0, 0)
-    parts = [_chunk(b"IHDR", head), _chunk(b"PLTE", PALETTE), _chunk(b"IDAT", zlib.compress(bytes(rows), 0)), _chunk(b"IEND", b"")]
+    parts = [
+        _chunk(b"IHDR", head),
+        _chunk(b"PLTE", PALETTE),
+        _chunk(b"IDAT", zlib.compress(bytes(rows), 0)),
+        _chunk(b"IEND", b""),
+    ]
     return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
 

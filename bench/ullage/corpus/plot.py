@@ -153,7 +153,9 @@ def _check_answer(fact: Fact) -> None:
         if fact.grader != "choice" and any(mentions(question, a) for a in fact.accept):
             raise PlotError(f"{fact.key}: the question gives its answer away: {question!r}")
     if fact.again and shared(fact.again, quoted) > MOST_SHARED:
-        raise PlotError(f"{fact.key}: paraphrase shares {shared(fact.again, quoted):.2f} of its words with the evidence: {fact.again!r}")
+        raise PlotError(
+            f"{fact.key}: paraphrase shares {shared(fact.again, quoted):.2f} of its words with the evidence: {fact.again!r}"
+        )
 
 
 def mentions(text: str, value: str) -> bool:
@@ -185,7 +187,9 @@ _FUNCTION_WORDS = frozenset(
     "as if than then into out up down over under after before while during about should must may can could would will there no "
     "only first last now still yet also all each every some other".split()
 )
-_FUNCTION_CHARACTERS = frozenset("的了是在和与或把被从到对为什么哪个几多少谁怎样么吗呢吧这那有没不要应该必须可以后前时里上下中我们你他她它")
+_FUNCTION_CHARACTERS = frozenset(
+    "的了是在和与或把被从到对为什么哪个几多少谁怎样么吗呢吧这那有没不要应该必须可以后前时里上下中我们你他她它"
+)
 
 
 def _restated(fact: Fact, texts: Sequence[str]) -> int | None:

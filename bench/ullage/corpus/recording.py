@@ -66,7 +66,9 @@ def load(name: str) -> Playbook:
     if name not in names():
         raise UserError(f"unknown playbook {name!r}; {nearest(name, list(names()))}")
     module = importlib.import_module(f"{PACKAGE}.{name}")
-    classes = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, Playbook) and c.__module__ == module.__name__]
+    classes = [
+        c for c in vars(module).values() if isinstance(c, type) and issubclass(c, Playbook) and c.__module__ == module.__name__
+    ]
     if len(classes) != 1:
         raise UserError(f"playbook {name!r}: found {len(classes)} playbook classes; expected one")
     found: Playbook = classes[0]()

@@ -124,7 +124,9 @@ class Stage:
 
 def _user(stage: Stage, step: Directive) -> None:
     after = step.settings.get("after")
-    images = [stage.session.workspace.path(stage.fill(name)).read_bytes() for name in step.settings.get("image", "").split(",") if name]
+    images = [
+        stage.session.workspace.path(stage.fill(name)).read_bytes() for name in step.settings.get("image", "").split(",") if name
+    ]
     stage.session.user(stage.fill(step.body), wait_ms=milliseconds(after) if after else None, images=images)
 
 
@@ -145,7 +147,9 @@ def _write(stage: Stage, step: Directive) -> None:
 
 
 def _edit(stage: Stage, step: Directive) -> None:
-    old, new = re.split(r"^======\n?", stage.fill(step.body).removeprefix("<<<<<<\n").removesuffix("\n>>>>>>") + "\n", flags=re.MULTILINE)
+    old, new = re.split(
+        r"^======\n?", stage.fill(step.body).removeprefix("<<<<<<\n").removesuffix("\n>>>>>>") + "\n", flags=re.MULTILINE
+    )
     arguments = {"path": stage.fill(step.words[0]), "old": old.removesuffix("\n"), "new": new.removesuffix("\n")}
     stage.act("edit", arguments | ({"all": True} if "all" in step.words else {}))
 
@@ -222,7 +226,8 @@ def _expect(stage: Stage, step: Directive) -> None:
 
 def _fact(stage: Stage, step: Directive) -> None:
     """Body: lines ``key: text``; ``quote`` may come several times, lists are separated by `` | ``."""
-    quotes, fields = [], {}
+    quotes: list[str] = []
+    fields: dict[str, Any] = {}
     for line in filter(None, step.body.splitlines()):
         key, _, text = line.partition(": ")
         if key == "quote":

@@ -143,7 +143,10 @@ class Session:
         return Trace(
             id=self.name,
             system=system,
-            tools=(*(tool.spec for name, tool in TOOLS.items() if name in names), *([DELEGATE] if DELEGATE.name in names else [])),
+            tools=(
+                *(tool.spec for name, tool in TOOLS.items() if name in names),
+                *([DELEGATE] if DELEGATE.name in names else []),
+            ),
             messages=tuple(self.messages),
             calls=tuple(self.calls),
             children=tuple(self.children),
@@ -163,7 +166,9 @@ class Session:
         self.clock.now += written * MS_A_CHARACTER
         self.clock.wait(*QUICK)
         place = len(self.messages)
-        self.calls.append(Call(id=f"{self.name}-c{len(self.calls):04d}", upto=place, reply=place, at=asked, model=MODEL, ttl="5m"))
+        self.calls.append(
+            Call(id=f"{self.name}-c{len(self.calls):04d}", upto=place, reply=place, at=asked, model=MODEL, ttl="5m")
+        )
         self._add("assistant", blocks)
         self.pending.clear()
         for quotes, fields in self.deferred:

@@ -33,6 +33,11 @@ class Workspace:
     tools: Path
     stamps: dict[Path, int] = field(default_factory=dict)
 
+    @property
+    def scratch(self) -> Path:
+        """Where commands may leave temporary files (``$TMPDIR``); shown as ``/tmp``."""
+        return self.tools.parent / "tmp"
+
     def path(self, name: str) -> Path:
         """A file of the workspace by relative or shown path; anything that leads outside is refused."""
         relative = name.removeprefix(self.shown).lstrip("/")
@@ -68,6 +73,7 @@ class Workspace:
         return {
             "PATH": f"{self.tools}:/usr/local/bin:/usr/bin:/bin",
             "HOME": str(self.tools),
+            "TMPDIR": str(self.scratch),
             "LC_ALL": "C",
             "TZ": "UTC",
             "TERM": "dumb",
@@ -110,7 +116,7 @@ class Workspace:
         """Replace what depends on machine and moment; see the module's docstring."""
         for real in sorted({str(self.root), str(self.root.resolve())}, key=len, reverse=True):
             text = text.replace(real, self.shown)
-        text = text.replace(f"{self.tools}/", "")
+        text = text.replace(str(self.scratch), "/tmp").replace(f"{self.tools}/", "")  # noqa: S108 - shown, not used
         for prefix in sorted({sys.prefix, sys.base_prefix}, key=len, reverse=True):
             text = text.replace(prefix, "/usr")
         for pattern, replacement in _RULES:
@@ -145,8 +151,8 @@ def temporary_workspace(name: str) -> Iterator[Workspace]:
     base = Path(tempfile.mkdtemp(prefix="ullage-"))
     try:
         root, tools = base / name, base / "bin"
-        root.mkdir()
-        tools.mkdir()
+        for folder in (root, tools, base / "tmp"):
+            folder.mkdir()
         for alias in ("python", "python3"):
             wrapper = tools / alias
             wrapper.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')

@@ -1,1 +1,1 @@
-""""""
+"""One playbook a module; its screenplay lies beside it."""

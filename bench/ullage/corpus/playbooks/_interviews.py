@@ -19,7 +19,16 @@ SLOTS: dict[str, tuple[str, ...]] = {
     "clock": ("五点半", "六点", "六点一刻", "七点"),
     "grade": ("二", "三", "四", "五"),
 }
-NUMBERS = {"small": (8, 30), "count": (4, 15), "money": (30, 260), "minute": (5, 55), "walk": (8, 25), "missed": (2, 5), "cents": (3, 9), "fee": (2, 6)}
+NUMBERS = {
+    "small": (8, 30),
+    "count": (4, 15),
+    "money": (30, 260),
+    "minute": (5, 55),
+    "walk": (8, 25),
+    "missed": (2, 5),
+    "cents": (3, 9),
+    "fee": (2, 6),
+}
 CITIES = ("合肥", "长沙", "洛阳", "绵阳", "厦门", "保定")
 JOBS = ("会计", "网约车司机", "护士", "程序员", "小店老板", "全职妈妈", "保安", "设计师", "物业管家", "中学老师", "快递站长")
 RETIRED = ("退休教师", "退休工人", "退休会计", "退休护士")
@@ -66,7 +75,13 @@ def table(everyone: list[Person]) -> str:
 
 def transcript(person: Person, bank: dict[str, list[str]], rng: random.Random, day: str) -> str:
     """One interview of about forty minutes; people who missed boxes tell of the short hours or the late notice."""
-    lines = [f"# 访谈 {person.code}", "", f"日期：{day}　地点：线上　时长：{rng.randrange(34, 52)} 分钟", f"访谈员：{rng.choice(('甲', '乙'))}　转写：机器转写，人工校对一遍", ""]
+    lines = [
+        f"# 访谈 {person.code}",
+        "",
+        f"日期：{day}　地点：线上　时长：{rng.randrange(34, 52)} 分钟",
+        f"访谈员：{rng.choice(('甲', '乙'))}　转写：机器转写，人工校对一遍",
+        "",
+    ]
     clock = rng.randrange(40, 95)
     for topic in TOPICS:
         lines += [f"[{_clock(clock)}] 访：{_question(topic, rng)}"]
@@ -79,7 +94,9 @@ def transcript(person: Person, bank: dict[str, list[str]], rng: random.Random, d
         for _ in range(rng.randrange(1, 3)):
             lines += [f"[{_clock(clock)}] 访：{rng.choice(bank['追问'])}"]
             clock += rng.randrange(4, 12)
-            lines += [f"[{_clock(clock)}] {person.code}：{_fill(rng.choice(bank['追问答']), rng)}{rng.choice(bank['aside']) if rng.random() < 0.45 else ''}"]
+            lines += [
+                f"[{_clock(clock)}] {person.code}：{_fill(rng.choice(bank['追问答']), rng)}{rng.choice(bank['aside']) if rng.random() < 0.45 else ''}"
+            ]
             clock += rng.randrange(10, 40)
         lines += [f"[{_clock(clock)}] {person.code}：{_fill(extra[1], rng)}", ""]
         clock += rng.randrange(15, 50)

@@ -124,15 +124,22 @@ def _leaves(kind: str, late: int, week: int, year: Year, rng: random.Random) -> 
 
 def _cancel(db: sqlite3.Connection, identity: int, day: date, late: int, rng: random.Random) -> None:
     reason = rng.choices(REASONS, (3, 5, 1, 1, 0, 2, 6) if late >= 2 else (4, 1, 1, 4, 1, 3, 5))[0]
-    note = rng.choice(("", "", "", "sorry to go", "maybe next spring", "second time I write this", "ask my neighbour, same story"))
-    db.execute("INSERT INTO cancellations VALUES (?,?,?,?)", (identity, str(day + timedelta(days=rng.randrange(1, 9))), reason, note))
+    note = rng.choice(
+        ("", "", "", "sorry to go", "maybe next spring", "second time I write this", "ask my neighbour, same story")
+    )
+    db.execute(
+        "INSERT INTO cancellations VALUES (?,?,?,?)", (identity, str(day + timedelta(days=rng.randrange(1, 9))), reason, note)
+    )
 
 
 def _ticket(db: sqlite3.Connection, identity: int, day: date, delay: int, rng: random.Random) -> None:
     topic = "delivery" if delay > 1 else rng.choice(("delivery", "plants", "billing", "other"))
     text = rng.choice(TEXTS[:4] if topic == "delivery" else TEXTS[4:])
     text = text.format(day=rng.choice(DAYS), other=rng.choice(DAYS), plant=rng.choice(PLANTS))
-    db.execute("INSERT INTO tickets (customer, on_day, topic, text) VALUES (?,?,?,?)", (identity, str(day + timedelta(days=delay)), topic, text))
+    db.execute(
+        "INSERT INTO tickets (customer, on_day, topic, text) VALUES (?,?,?,?)",
+        (identity, str(day + timedelta(days=delay)), topic, text),
+    )
 
 
 def _double(db: sqlite3.Connection, year: Year, rng: random.Random) -> None:

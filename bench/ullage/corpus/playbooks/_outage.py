@@ -10,8 +10,23 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-AGENTS = ("shop-ios/5.14.1", "shop-ios/5.13.0", "shop-android/8.2.4", "shop-android/8.1.9", "Mozilla/5.0 (X11; Linux x86_64)", "Mozilla/5.0 (Macintosh)")
-PATHS = ("GET /api/products", "GET /api/cart", "POST /api/cart/items", "GET /api/search?q=", "GET /api/stock", "POST /api/checkout", "POST /api/checkout")
+AGENTS = (
+    "shop-ios/5.14.1",
+    "shop-ios/5.13.0",
+    "shop-android/8.2.4",
+    "shop-android/8.1.9",
+    "Mozilla/5.0 (X11; Linux x86_64)",
+    "Mozilla/5.0 (Macintosh)",
+)
+PATHS = (
+    "GET /api/products",
+    "GET /api/cart",
+    "POST /api/cart/items",
+    "GET /api/search?q=",
+    "GET /api/stock",
+    "POST /api/checkout",
+    "POST /api/checkout",
+)
 SKUS = "lamp-oak stool-birch desk-120 desk-160 rug-wool-m chair-felt shelf-3 shelf-5 mirror-round vase-blue kettle-matt throw-grey".split()
 MESSAGES = (
     "price list reloaded entries={n}", "slow consumer lag={n}ms topic=stock.moves", "feature flag new-basket={b} cohort={n}",
@@ -78,7 +93,16 @@ def _checkout(evening: Evening, minute: float, request: str) -> tuple[int, float
     wait = rng.randrange(1900, 3000) if evening.ill(minute) else rng.randrange(1, 40)
     _json(evening, minute, "INFO", request, "begin order", order=order, lines=rng.randrange(1, 9))
     if fails:
-        _json(evening, minute + 0.05, "WARN", request, "waiting for a connection", pool="orders-rw", waiting=rng.randrange(30, 190), waited_ms=wait)
+        _json(
+            evening,
+            minute + 0.05,
+            "WARN",
+            request,
+            "waiting for a connection",
+            pool="orders-rw",
+            waiting=rng.randrange(30, 190),
+            waited_ms=wait,
+        )
         _json(evening, minute + 0.051, "ERROR", request, "acquire timed out after 3000 ms", pool="orders-rw", order=order)
         for attempt in range(1, rng.randrange(2, 6)):
             line = f'time={_iso(evening, minute + 0.02 * attempt)} level=warn svc=cart req={request} msg="checkout failed, trying again" attempt={attempt} backoff_ms=50 status=503'
@@ -87,9 +111,17 @@ def _checkout(evening: Evening, minute: float, request: str) -> tuple[int, float
     took = rng.randrange(180, 620) + (rng.randrange(900) if minute > evening.begins + 25 and evening.ill(minute) else 0)
     stamp = evening.at(minute + 0.01).strftime("%Y-%m-%d %H:%M:%S,%f")[:-3]
     result = "approved" if rng.random() < 0.97 else "declined"
-    evening.log("logs/payment/payment.log", minute, f"{stamp} INFO  [pay-worker-{rng.randrange(1, 9)}] authorise order={order} psp={evening.provider} took={took}ms result={result}")
+    evening.log(
+        "logs/payment/payment.log",
+        minute,
+        f"{stamp} INFO  [pay-worker-{rng.randrange(1, 9)}] authorise order={order} psp={evening.provider} took={took}ms result={result}",
+    )
     _json(evening, minute + 0.02, "INFO", request, "order placed", order=order, took_ms=wait + took)
-    evening.log("logs/cart/cart.log", minute + 0.02, f'time={_iso(evening, minute + 0.02)} level=info svc=cart req={request} msg="checkout done" order={order}')
+    evening.log(
+        "logs/cart/cart.log",
+        minute + 0.02,
+        f'time={_iso(evening, minute + 0.02)} level=info svc=cart req={request} msg="checkout done" order={order}',
+    )
     return 200, (wait + took) / 1000
 
 
@@ -108,12 +140,27 @@ def _databases(evening: Evening, minute: int) -> None:
     stamp = evening.at(minute).strftime("%Y-%m-%d %H:%M:%S.000 UTC")
     rate = rng.randrange(18, 26) if ill else rng.randrange(70, 110)
     wait = rng.randrange(1_900_000, 2_990_000) if ill else rng.randrange(100, 9_000)
-    evening.log("logs/db/pgbouncer.log", minute, f"{stamp} [912] LOG stats: {rate} xacts/s, {rate * 4} queries/s, in {rng.randrange(90_000)} B/s, out {rng.randrange(400_000)} B/s, xact {rng.randrange(9000, 30_000)} us, query {rng.randrange(2000, 7000)} us, wait {wait} us")
+    evening.log(
+        "logs/db/pgbouncer.log",
+        minute,
+        f"{stamp} [912] LOG stats: {rate} xacts/s, {rate * 4} queries/s, in {rng.randrange(90_000)} B/s, out {rng.randrange(400_000)} B/s, xact {rng.randrange(9000, 30_000)} us, query {rng.randrange(2000, 7000)} us, wait {wait} us",
+    )
     active = size if ill else rng.randrange(9, 27)
-    evening.log("logs/db/pgbouncer.log", minute + 0.3, f"{stamp} [912] LOG pool orders/orders: cl_active {active} cl_waiting {rng.randrange(60, 210) if ill else 0} sv_active {active} sv_idle {max(0, size - active)} pool_size {size}")
+    evening.log(
+        "logs/db/pgbouncer.log",
+        minute + 0.3,
+        f"{stamp} [912] LOG pool orders/orders: cl_active {active} cl_waiting {rng.randrange(60, 210) if ill else 0} sv_active {active} sv_idle {max(0, size - active)} pool_size {size}",
+    )
     for _ in range(rng.randrange(1, 4)):
         pid = rng.randrange(20_000, 60_000)
-        text = rng.choice(("checkpoint starting: time", "connection authorized: user=orders database=orders", "automatic vacuum of table \"orders.public.order_line\": index scans: 1", f"duration: {rng.randrange(200, 800)}.{rng.randrange(999):03d} ms  statement: SELECT id, status FROM orders WHERE customer = $1"))
+        text = rng.choice(
+            (
+                "checkpoint starting: time",
+                "connection authorized: user=orders database=orders",
+                'automatic vacuum of table "orders.public.order_line": index scans: 1',
+                f"duration: {rng.randrange(200, 800)}.{rng.randrange(999):03d} ms  statement: SELECT id, status FROM orders WHERE customer = $1",
+            )
+        )
         evening.log("logs/db/postgres.log", minute + rng.random(), f"{stamp} [{pid}] orders@orders LOG:  {text}")
 
 
@@ -122,19 +169,36 @@ def _noise(evening: Evening, minute: int) -> None:
     for service in ("inventory", "notifier"):
         for _ in range(rng.randrange(2, 7)):
             moment = minute + rng.random()
-            text = rng.choice(MESSAGES).format(n=rng.randrange(3, 98), b=rng.choice(("on", "off")), m=rng.choice(("se", "de", "at", "nl")))
+            text = rng.choice(MESSAGES).format(
+                n=rng.randrange(3, 98), b=rng.choice(("on", "off")), m=rng.choice(("se", "de", "at", "nl"))
+            )
             level = rng.choice(("INFO ", "INFO ", "DEBUG", "WARN "))
-            evening.log(f"logs/{service}/{service}.log", moment, f"{_iso(evening, moment)} {level} {service}.{rng.choice(('main', 'sync', 'queue', 'http'))} {text}")
+            evening.log(
+                f"logs/{service}/{service}.log",
+                moment,
+                f"{_iso(evening, moment)} {level} {service}.{rng.choice(('main', 'sync', 'queue', 'http'))} {text}",
+            )
     if rng.random() < 0.12:
         evening.log("logs/inventory/inventory.log", minute, _stack(evening, minute))
     if evening.ill(minute):
         for _ in range(rng.randrange(1, 4)):
-            evening.log("logs/notifier/notifier.log", minute + rng.random(), f"{_iso(evening, minute)} INFO  notifier.queue mail order-delayed sent customer=k-{rng.randrange(10_000, 99_999)} template=sorry-2")
+            evening.log(
+                "logs/notifier/notifier.log",
+                minute + rng.random(),
+                f"{_iso(evening, minute)} INFO  notifier.queue mail order-delayed sent customer=k-{rng.randrange(10_000, 99_999)} template=sorry-2",
+            )
 
 
 def _stack(evening: Evening, minute: int) -> str:
-    frames = ("StockReader.next(StockReader.java:{n})", "Batch.fill(Batch.java:{n})", "Worker.run(Worker.java:{n})", "Pool$Task.call(Pool.java:{n})")
-    lines = [f"{_iso(evening, minute)} ERROR inventory.sync reading stock.moves failed: java.net.SocketTimeoutException: Read timed out"]
+    frames = (
+        "StockReader.next(StockReader.java:{n})",
+        "Batch.fill(Batch.java:{n})",
+        "Worker.run(Worker.java:{n})",
+        "Pool$Task.call(Pool.java:{n})",
+    )
+    lines = [
+        f"{_iso(evening, minute)} ERROR inventory.sync reading stock.moves failed: java.net.SocketTimeoutException: Read timed out"
+    ]
     lines += [f"\tat shop.inventory.{frame.format(n=evening.rng.randrange(30, 400))}" for frame in frames]
     return "\n".join(lines)
 
@@ -161,10 +225,14 @@ def _gateway(rng: random.Random) -> str:
 
 
 def _service(service: str, rng: random.Random) -> str:
-    retries = "[retry]\nattempts = 5\nbackoff_ms = 50\njitter = false\n" if service == "cart" else "[retry]\nattempts = 2\nbackoff_ms = 200\njitter = true\n"
+    retries = (
+        "[retry]\nattempts = 5\nbackoff_ms = 50\njitter = false\n"
+        if service == "cart"
+        else "[retry]\nattempts = 2\nbackoff_ms = 200\njitter = true\n"
+    )
     return (
         f'name = "{service}"\nreplicas = {rng.randrange(3, 9)}\nmemory_mb = {rng.choice((512, 768, 1024, 2048))}\n\n[http]\nport = {rng.randrange(8101, 8110)}\n'
-        f"timeout_ms = {rng.choice((2000, 3000, 5000))}\n\n{retries}\n[pool]\nname = \"orders-rw\"\nacquire_timeout_ms = 3000\nmax = {rng.choice((20, 24, 30))}\n"
+        f'timeout_ms = {rng.choice((2000, 3000, 5000))}\n\n{retries}\n[pool]\nname = "orders-rw"\nacquire_timeout_ms = 3000\nmax = {rng.choice((20, 24, 30))}\n'
     )
 
 
@@ -178,7 +246,10 @@ def orders(path: Path, evening: Evening, hours: Callable[[float], int]) -> dict[
             "CREATE TABLE mails (order_id TEXT, template TEXT, sent TEXT);"
             "CREATE TABLE markets (code TEXT PRIMARY KEY, name TEXT, manager TEXT);"
         )
-        db.executemany("INSERT INTO markets VALUES (?,?,?)", [("se", "Sweden", "Lund"), ("de", "Germany", "Kern"), ("at", "Austria", "Moser"), ("nl", "Netherlands", "Visser")])
+        db.executemany(
+            "INSERT INTO markets VALUES (?,?,?)",
+            [("se", "Sweden", "Lund"), ("de", "Germany", "Kern"), ("at", "Austria", "Moser"), ("nl", "Netherlands", "Visser")],
+        )
         counts = {"failed": 0, "repeats": 0}
         for minute in range(118):
             for _ in range(hours(minute)):
@@ -201,7 +272,9 @@ def _order(db: sqlite3.Connection, evening: Evening, minute: int, counts: dict[s
     counts["failed"] += failed
     for _ in range(rng.choice((0, 0, 1, 1, 2)) if failed else 0):
         again = f"o-{rng.randrange(10**7, 10**8)}"
-        db.execute("INSERT OR IGNORE INTO orders VALUES (?,?,?,?,'failed',?,?)", (again, customer, market, placed, total, identity))
+        db.execute(
+            "INSERT OR IGNORE INTO orders VALUES (?,?,?,?,'failed',?,?)", (again, customer, market, placed, total, identity)
+        )
         counts["failed"] += 1
         counts["repeats"] += 1
     if failed and rng.random() < 0.5:

@@ -45,7 +45,10 @@ def regions(rng: random.Random) -> dict[str, str]:
 
 def _region(name: str, rng: random.Random) -> str:
     country, place = name.split("_")
-    lines = [f'"""{country.upper()} / {place}: generated from the finance sheet, revision {rng.randrange(210, 480)}; do not edit."""', ""]
+    lines = [
+        f'"""{country.upper()} / {place}: generated from the finance sheet, revision {rng.randrange(210, 480)}; do not edit."""',
+        "",
+    ]
     lines += ["RATES = {"]
     top = rng.choice((1700, 1900, 2000, 2100, 2200, 2400, 2500))
     for category in CATEGORIES:
@@ -62,7 +65,11 @@ def _region(name: str, rng: random.Random) -> str:
     lines += ["}", "", "EXEMPT = frozenset(", "    {"]
     lines += [f'        "{product}",' for product in sorted(rng.sample(PRODUCTS, rng.randrange(2, 6)))]
     lines += ["    }", ")", "", "NUMBERING = {"]
-    lines += [f'    "invoice": "{country.upper()}{rng.randrange(10, 99)}-{{serial:06d}}",', f'    "credit": "{country.upper()}C-{{serial:06d}}",', "}"]
+    lines += [
+        f'    "invoice": "{country.upper()}{rng.randrange(10, 99)}-{{serial:06d}}",',
+        f'    "credit": "{country.upper()}C-{{serial:06d}}",',
+        "}",
+    ]
     lines += ["", f'LEGAL_NOTE = "{_legal(country, rng)}"', f"RETENTION_YEARS = {rng.choice((6, 7, 8, 10))}"]
     return "\n".join(lines) + "\n"
 
@@ -83,10 +90,12 @@ def region_tests(rng: random.Random) -> str:
     """A parametrised test over regions and days, as large as such tests grow."""
     rows = []
     for name in REGIONS:
-        for category in rng.sample(CATEGORIES, 4):
-            rows.append(f'        ("{name}", "{category}", "{date(2019, 1, 1) + timedelta(days=rng.randrange(2300))}"),')
+        rows += [
+            f'        ("{name}", "{category}", "{date(2019, 1, 1) + timedelta(days=rng.randrange(2300))}"),'
+            for category in rng.sample(CATEGORIES, 4)
+        ]
     head = '"""Every region answers for every category that is sold."""\n\nfrom datetime import date\n\nimport pytest\n\nfrom tallybook import rates\n'
-    body = "\n\n@pytest.mark.parametrize(\n    (\"region\", \"category\", \"on\"),\n    [\n" + "\n".join(rows) + "\n    ],\n)\n"
+    body = '\n\n@pytest.mark.parametrize(\n    ("region", "category", "on"),\n    [\n' + "\n".join(rows) + "\n    ],\n)\n"
     check = "def test_rate_is_sane(region, category, on):\n    assert 0 <= rates.rate(region, category, date.fromisoformat(on)) <= 3000\n"
     return head + body + check
 

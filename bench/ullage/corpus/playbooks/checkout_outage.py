@@ -61,19 +61,31 @@ class CheckoutOutage(Playbook):
     def _levels(self, stage: Stage) -> None:
         """The head of every log, before anything is believed."""
         for name in SERVICES:
-            stage.session.call("bash", command=f"wc -l logs/{name}.log; head -12 logs/{name}.log; echo ...; tail -6 logs/{name}.log")
+            stage.session.call(
+                "bash", command=f"wc -l logs/{name}.log; head -12 logs/{name}.log; echo ...; tail -6 logs/{name}.log"
+            )
         stage.session.together([("bash", {"command": f"head -20 logs/db/{name}.log"}) for name in ("pgbouncer", "postgres")])
 
     def _minutes(self, stage: Stage) -> None:
         """Errors a minute around the deploy, in windows of a quarter of an hour."""
         day = stage.session.values["access_day"]
-        for hour, quarter in ((18, "3[0-9]|4[0-4]"), (18, "4[5-9]|5[0-9]"), (19, "0[0-9]|1[0-4]"), (19, "1[5-9]|2[0-9]"), (19, "3[0-9]|4[0-4]"), (19, "4[5-9]|5[0-9]"), (20, "0[0-9]|1[0-4]")):
-            command = f"grep -E '\\[{day}:{hour}:({quarter}):' logs/gateway/access.log | grep checkout | awk '{{split($4, t, \":\"); k = t[2] \":\" t[3] \" \" $9; n[k]++}} END {{for (k in n) print k, n[k]}}' | sort"
+        for hour, quarter in (
+            (18, "3[0-9]|4[0-4]"),
+            (18, "4[5-9]|5[0-9]"),
+            (19, "0[0-9]|1[0-4]"),
+            (19, "1[5-9]|2[0-9]"),
+            (19, "3[0-9]|4[0-4]"),
+            (19, "4[5-9]|5[0-9]"),
+            (20, "0[0-9]|1[0-4]"),
+        ):
+            command = f'grep -E \'\\[{day}:{hour}:({quarter}):\' logs/gateway/access.log | grep checkout | awk \'{{split($4, t, ":"); k = t[2] ":" t[3] " " $9; n[k]++}} END {{for (k in n) print k, n[k]}}\' | sort'
             stage.session.call("bash", command=command)
 
     def _requests(self, stage: Stage) -> None:
         """Follow failing requests through all services: taken from what the log really shows."""
-        output = stage.session.call("bash", command="grep 'acquire timed out' logs/checkout/checkout.log | awk 'NR % 29 == 5' | head -24")
+        output = stage.session.call(
+            "bash", command="grep 'acquire timed out' logs/checkout/checkout.log | awk 'NR % 29 == 5' | head -24"
+        )
         for request in re.findall(r'"req":"([0-9a-f]{12})"', output):
             stage.session.call("bash", command=f"grep -rh {request} logs | sort")
         stage.session.call("grep", pattern="cl_waiting [1-9]", path="logs/db/pgbouncer.log")
@@ -87,12 +99,20 @@ class CheckoutOutage(Playbook):
             if number % 4 == 1:
                 stage.session.say(notes.pop(0))
             clock = _clock(minute)[:5]
-            stage.session.call("bash", command=f"grep -F '[{day}:{clock}:' logs/gateway/access.log | grep -F ' 503 ' | head -12; grep -F 'T{clock}:' logs/checkout/checkout.log | grep -vF begin | head -10")
+            stage.session.call(
+                "bash",
+                command=f"grep -F '[{day}:{clock}:' logs/gateway/access.log | grep -F ' 503 ' | head -12; grep -F 'T{clock}:' logs/checkout/checkout.log | grep -vF begin | head -10",
+            )
 
     def _sweep(self, stage: Stage) -> None:
         """Every log that nobody has looked into, in windows of ten minutes."""
         notes = stage.notes("sweep_notes")
-        places = (("inventory/inventory", "T{}"), ("notifier/notifier", "T{}"), ("db/postgres", " {}"), ("payment/payment", " {}"))
+        places = (
+            ("inventory/inventory", "T{}"),
+            ("notifier/notifier", "T{}"),
+            ("db/postgres", " {}"),
+            ("payment/payment", " {}"),
+        )
         for name, mark in places:
             for number, minute in enumerate(range(0, 110, 10)):
                 if number in (0, 6):
@@ -105,7 +125,11 @@ class CheckoutOutage(Playbook):
         query = "SELECT customer, count(*) AS tries, sum(attempt_of IS NULL) AS own FROM orders WHERE status = 'failed' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 14"
         output = stage.session.call("sql", database="orders.sqlite", query=query)
         for customer in re.findall(r"^(k-\d+)", output, re.MULTILINE):
-            stage.session.call("sql", database="orders.sqlite", query=f"SELECT o.id, o.placed, o.status, o.total, o.attempt_of, m.template, m.sent FROM orders o LEFT JOIN mails m ON m.order_id = o.id WHERE o.customer = '{customer}' ORDER BY o.placed")
+            stage.session.call(
+                "sql",
+                database="orders.sqlite",
+                query=f"SELECT o.id, o.placed, o.status, o.total, o.attempt_of, m.template, m.sent FROM orders o LEFT JOIN mails m ON m.order_id = o.id WHERE o.customer = '{customer}' ORDER BY o.placed",
+            )
         stage.session.values["eager"], stage.session.values["tries"] = re.findall(r"^(k-\d+) +(\d+)", output, re.MULTILINE)[0]
 
     def _markets(self, stage: Stage) -> None:
@@ -114,7 +138,11 @@ class CheckoutOutage(Playbook):
             query = f"SELECT substr(placed, 12, 4) || '0' AS ten_minutes, status, count(*) AS orders, sum(total) AS minor FROM orders WHERE market = '{market}' GROUP BY 1, 2 ORDER BY 1, 2"
             stage.session.call("sql", database="orders.sqlite", query=query)
         for start in range(0, 118, 30):
-            stage.session.call("sql", database="orders.sqlite", query=f"SELECT id, customer, market, placed, total, attempt_of FROM orders WHERE status = 'failed' ORDER BY placed LIMIT 18 OFFSET {start}")
+            stage.session.call(
+                "sql",
+                database="orders.sqlite",
+                query=f"SELECT id, customer, market, placed, total, attempt_of FROM orders WHERE status = 'failed' ORDER BY placed LIMIT 18 OFFSET {start}",
+            )
 
 
 def _clock(minute: float) -> str:
@@ -179,13 +207,28 @@ def _history(workspace: Workspace, files: dict[str, str], values: dict[str, str]
     right, wrong = f"default_pool_size = {values['pool']}\n", f"default_pool_size = {values['wrong_pool']}\n"
     name = "settings/pgbouncer.ini"
     steps: list[tuple[str, dict[str, str], float]] = [("Settings of all services", files, -90 * 86_400)]
-    for days, service, old, new in ((60, "payment", "memory_mb", "# sized in autumn\nmemory_mb"), (41, "notifier", "replicas", "# one more at weekends\nreplicas")):
+    for days, service, old, new in (
+        (60, "payment", "memory_mb", "# sized in autumn\nmemory_mb"),
+        (41, "notifier", "replicas", "# one more at weekends\nreplicas"),
+    ):
         path = f"settings/{service}.toml"
         files = files | {path: files[path].replace(old, new, 1)}
         steps.append((f"{service}: note the sizing", files, -days * 86_400.0))
     broken = files[name].replace(right, wrong).replace("server_lifetime = 3600", "server_lifetime = 1800")
-    steps.append((f"{values['settings_rev']}: shorter server lifetime", {name: broken}, 18.5 * 3600 + 60 * int(values["minute_begin"]) - 40))
-    steps.append((f"{values['fix_rev']}: pool size back", {name: broken.replace(wrong, right)}, 18.5 * 3600 + 60 * int(values["minute_end"]) - 30))
+    steps.append(
+        (
+            f"{values['settings_rev']}: shorter server lifetime",
+            {name: broken},
+            18.5 * 3600 + 60 * int(values["minute_begin"]) - 40,
+        )
+    )
+    steps.append(
+        (
+            f"{values['fix_rev']}: pool size back",
+            {name: broken.replace(wrong, right)},
+            18.5 * 3600 + 60 * int(values["minute_end"]) - 30,
+        )
+    )
     workspace.run("git init -q", EPOCH_MS)
     for message, changed, offset in steps:
         workspace.put(changed)

@@ -65,7 +65,14 @@ class ChurnAutumn(Playbook):
         """A look into each table before anything is joined."""
         for table in ("customers", "boxes", "assignments", "cancellations", "pauses", "prices", "tickets", "imports", "regions"):
             self._query(stage, f"SELECT * FROM {table} LIMIT 40")
-        for column, table in (("kind", "customers"), ("plan", "customers"), ("channel", "customers"), ("reason", "cancellations"), ("topic", "tickets"), ("carrier", "boxes")):
+        for column, table in (
+            ("kind", "customers"),
+            ("plan", "customers"),
+            ("channel", "customers"),
+            ("reason", "cancellations"),
+            ("topic", "tickets"),
+            ("carrier", "boxes"),
+        ):
             self._query(stage, f"SELECT {column}, count(*) AS n FROM {table} GROUP BY 1 ORDER BY 2 DESC")
 
     def _plans(self, stage: Stage) -> None:
@@ -105,7 +112,10 @@ class ChurnAutumn(Playbook):
             )
             self._query(stage, query)
             if code % 3 == 0:
-                self._query(stage, f"SELECT x.on_day, c.kind, c.plan, x.reason, x.note FROM cancellations x JOIN customers c ON c.id = x.customer WHERE c.region = {code} AND x.on_day >= '2025-07-01' ORDER BY 1")
+                self._query(
+                    stage,
+                    f"SELECT x.on_day, c.kind, c.plan, x.reason, x.note FROM cancellations x JOIN customers c ON c.id = x.customer WHERE c.region = {code} AND x.on_day >= '2025-07-01' ORDER BY 1",
+                )
 
     def _carriers(self, stage: Stage) -> None:
         """Delays of each carrier by week, with the corrected definition."""
@@ -128,7 +138,7 @@ class ChurnAutumn(Playbook):
 
     def _tickets(self, stage: Stage) -> None:
         """Read what people wrote, region by region."""
-        for code in stage.session.values["bad_codes"].split() + [stage.session.values["calm_code"]]:
+        for code in [*stage.session.values["bad_codes"].split(), stage.session.values["calm_code"]]:
             for topic in ("delivery", "plants"):
                 query = f"SELECT t.on_day, t.customer, t.text FROM tickets t JOIN customers c ON c.id = t.customer WHERE c.region = {code} AND t.topic = '{topic}' ORDER BY t.on_day DESC LIMIT 40"
                 self._query(stage, query)

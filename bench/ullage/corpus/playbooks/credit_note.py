@@ -67,7 +67,11 @@ class CreditNote(Playbook):
             text = stage.session.call("bash", command=f"python -m tallybook.cli statement --customer {customer} --month {month}")
             credits_of[customer] = text.count(" credit ")
         best = min(credits_of, key=lambda customer: (-credits_of[customer], customer))
-        stage.session.values |= {"listed": " ".join(sorted(listed)), "letters": str(len(listed)), "most_count": str(credits_of[best])}
+        stage.session.values |= {
+            "listed": " ".join(sorted(listed)),
+            "letters": str(len(listed)),
+            "most_count": str(credits_of[best]),
+        }
 
     def _audit(self, stage: Stage) -> None:
         """Read every region; the lines that the summary will need are noted on the way."""

@@ -1,4 +1,4 @@
-"""用户研究：二十八场访谈，为什么取货点的复购在下降。"""
+"""User research in Chinese: twenty-eight interviews about why pick-up customers do not return."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ READERS = ("陈予安", "林书禾", "赵明澈", "孙若溪", "郑以宁", "吴
 
 
 class InterviewsZh(Playbook):
-    """价格和品种都不是主因，取货时间窗和通知太晚才是；一位受访者撤回同意，分组方式中途更换。"""
+    """Neither price nor choice is the cause; one person withdraws consent, and the grouping changes half way."""
 
     domain = "user research interviews"
     summary = "二十八场访谈的编码、撤回同意、改分组、逐字核对引文、写报告"
@@ -26,13 +26,15 @@ class InterviewsZh(Playbook):
     offers = ("bash", "read", "write", "edit", "grep", "view_image")
 
     def prepare(self, workspace: Workspace, rng: random.Random) -> dict[str, str]:
-        """访谈、日记、受访者表，其中一份日记是旧编码。"""
+        """Transcripts, diaries and the table of people; one diary is in an old encoding."""
         everyone = _interviews.people(rng, COUNT)
         values = _values(rng, everyone)
         bank = {name: body.strip().split("\n") for name, body in sections(data_file("interviews_zh.files")).items()}
         files = {"people.csv": _interviews.table(everyone), "guide.md": GUIDE, "codebook.md": CODEBOOK}
         for number, person in enumerate(everyone):
-            files[f"raw/{person.code}.md"] = _interviews.transcript(person, bank, rng, f"2026 年 {1 + number // 14} 月 {3 + number % 14 * 2} 日")
+            files[f"raw/{person.code}.md"] = _interviews.transcript(
+                person, bank, rng, f"2026 年 {1 + number // 14} 月 {3 + number % 14 * 2} 日"
+            )
         diaries = {f"diary/D{person.code[1:]}.csv": _interviews.diary(person, rng) for person in everyone}
         workspace.put(files | diaries)
         odd = f"diary/D{values['odd'][1:]}.csv"
@@ -41,7 +43,7 @@ class InterviewsZh(Playbook):
         return values
 
     def play(self, stage: Stage) -> None:
-        """从通读到报告，中间有撤回、改期和改分组。"""
+        """From the first reading to the report."""
         stage.play("task", "plan")
         self._read_all(stage, range(1, 15), "read_notes")
         stage.play("midway")
@@ -57,7 +59,7 @@ class InterviewsZh(Playbook):
         stage.play("coding_end", "quotes", "report", "wall", "review", "close")
 
     def _read_all(self, stage: Stage, numbers: range, notes: str) -> None:
-        """一份一份通读，偶尔说一句看到了什么。"""
+        """Read one transcript after the other, with a remark now and then."""
         remarks = stage.notes(notes)
         for step, number in enumerate(numbers):
             if step % 5 == 2 and remarks:
@@ -65,28 +67,38 @@ class InterviewsZh(Playbook):
             stage.session.call("read", path=f"raw/P{number:02d}.md")
 
     def _themes(self, stage: Stage) -> None:
-        """按主题在原文里找，带上下文。"""
+        """Look for each theme in the transcripts."""
         remarks = stage.notes("theme_notes")
-        for number, pattern in enumerate(("关门|收摊|七点", "通知|手机是", "柜子", "团长", "比，同样|贵", "品种|花样", "退款|客服", "托|麻烦人", "搬过|白跑")):
+        for number, pattern in enumerate(
+            ("关门|收摊|七点", "通知|手机是", "柜子", "团长", "比，同样|贵", "品种|花样", "退款|客服", "托|麻烦人", "搬过|白跑")
+        ):
             if number in (1, 4, 7):
                 stage.session.say(remarks.pop(0))
             stage.session.call("grep", pattern=pattern, path="raw", context=1 if number < 3 else 0)
 
     def _diaries(self, stage: Stage) -> None:
-        """十四天日记，逐份看；旧编码的那份已经转好。"""
+        """Every diary, one by one."""
         for number in range(1, COUNT + 1):
             if f"P{number:02d}" != stage.session.values["gone"]:
-                stage.session.call("bash", command=f"cat diary/D{number:02d}.csv; echo; awk -F, 'NR > 1 {{n[$4]++}} END {{for (k in n) print k, n[k]}}' diary/D{number:02d}.csv | sort")
+                stage.session.call(
+                    "bash",
+                    command=f"cat diary/D{number:02d}.csv; echo; awk -F, 'NR > 1 {{n[$4]++}} END {{for (k in n) print k, n[k]}}' diary/D{number:02d}.csv | sort",
+                )
 
     def _groups(self, stage: Stage) -> None:
-        """每种家庭里的人，各自怎么说取货。"""
+        """What people of each kind of household say about picking up."""
         for home in _interviews.HOMES:
-            output = stage.session.call("bash", command=f"grep ',{home},' people.csv | grep -v '^{stage.session.values['gone']},'")
+            output = stage.session.call(
+                "bash", command=f"grep ',{home},' people.csv | grep -v '^{stage.session.values['gone']},'"
+            )
             codes = re.findall(r"^(P\d\d)", output, re.MULTILINE)
-            stage.session.call("bash", command=f"for p in {' '.join(codes)}; do echo \"== $p\"; awk '/取货的时候/ {{on = 1}} /错过一次以后/ {{on = 0}} on' raw/$p.md; done")
+            stage.session.call(
+                "bash",
+                command=f"for p in {' '.join(codes)}; do echo \"== $p\"; awk '/取货的时候/ {{on = 1}} /错过一次以后/ {{on = 0}} on' raw/$p.md; done",
+            )
 
     def _code(self, stage: Stage) -> None:
-        """把编码结果分批写进表里，每批之后核对一次。"""
+        """Collect the coded sentences in batches."""
         gone = stage.session.values["gone"]
         codes = [f"P{n:02d}" for n in range(1, COUNT + 1) if f"P{n:02d}" != gone]
         for batch in range(0, len(codes), 7):
