@@ -6,6 +6,7 @@ nor blamed on the strategy. Injected in the replay in place of a plain question.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -56,12 +57,17 @@ class Auditor:
             self._compare(DETERMINISTIC, view, first, _outcome(lambda: strategy.decide(ports.again(view.state))))
         state = _json_copy(view.state)
         self._compare(ROUND_TRIP, view, first, _outcome(lambda: strategy.decide(ports.again(state))))
+        unsaved = _cannot_be_saved(first.decision)
+        if unsaved:
+            self._found(ROUND_TRIP, view, f"the new state cannot be saved as JSON: {unsaved}")
         return first.result()
 
     def _compare(self, invariant: str, view: View, first: _Outcome, second: _Outcome) -> None:
-        if first.spelling == second.spelling:
-            return
-        evidence = f"at {view.moment}: {_difference(first.spelling, second.spelling)}"
+        if first.spelling != second.spelling:
+            self._found(invariant, view, _difference(first.spelling, second.spelling))
+
+    def _found(self, invariant: str, view: View, what: str) -> None:
+        evidence = f"at {view.moment}: {what}"
         self.violations.append(Violation(invariant=invariant, severity="error", call=view.call, evidence=evidence))
 
 
@@ -98,6 +104,18 @@ def spelled(decision: Any) -> str:
         return canonical_json([decision.edits, decision.tier, decision.reason, decision.estimate]) + state
     except (TypeError, msgspec.EncodeError) as error:
         return f"not JSON: {error}"
+
+
+def _cannot_be_saved(decision: Any) -> str:
+    """Why JSON cannot hold the new state of a decision; empty when it can (a tuple counts as a list)."""
+    state = getattr(decision, "state", msgspec.UNSET)
+    if state is msgspec.UNSET:
+        return ""
+    try:
+        json.dumps(state, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        return str(error)
+    return ""
 
 
 def _json_copy(state: Any) -> Any:
