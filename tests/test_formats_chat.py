@@ -10,7 +10,7 @@ import pytest
 from formats_support import imported, only, shape
 
 from ullage.errors import TraceError
-from ullage.formats._chat import included_usage
+from ullage.formats._usage import included_usage
 from ullage.traces import import_file
 from ullage.types import Image, Opaque, Text, Thinking, ToolResult, ToolSpec, ToolUse, Usage
 

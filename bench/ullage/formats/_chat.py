@@ -216,9 +216,3 @@ def tool_specs(tools: Any) -> tuple[ToolSpec, ...]:
 def only_results(message: Message) -> bool:
     """Whether a message holds tool results and nothing else."""
     return bool(message.blocks) and all(isinstance(block, ToolResult) for block in message.blocks)
-
-
-def included_usage(prompt: int, cached: int, output: int) -> Usage:
-    """Usage where the prompt figure includes what was read from the cache, as OpenAI and its kin report it."""
-    read = min(cached, prompt)
-    return Usage(uncached=prompt - read, cache_read=read, output=output)
