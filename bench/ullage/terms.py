@@ -11,7 +11,9 @@ CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{CJK}]+|[A-Za-z0-9_\u00c0-\u024f]+(?:[./:@#+-][A-Za-z0-9_\u00c0-\u024f]+)*")
 _CJK = re.compile(rf"[{CJK}]")
 _PART = re.compile(r"[./:@#+-]")
-_QUOTES = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "「": '"', "」": '"', "『": '"', "』": '"', "，": ",", "。": "."})
+_QUOTES = str.maketrans(
+    {"“": '"', "”": '"', "‘": "'", "’": "'", "「": '"', "」": '"', "『": '"', "』": '"', "，": ",", "。": "."}
+)
 
 STOP_WORDS = frozenset(
     """a an the this that these those of in on at to for from by with as is are was were be been being do does did doing done has have

@@ -1,0 +1,1 @@
+"""Mining: facts with known answers, found in a recording by rules alone. ``ullage.probes`` is the door."""

@@ -1,0 +1,34 @@
+"""Choosing among candidates: every type and zone of the trace gets its turn, and within them every rule."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from ullage.mining.candidates import Candidate
+from ullage.mining.decoys import seeded
+
+
+def stratified(candidates: Sequence[Candidate], zones: Sequence[str], limit: int, seed: int) -> list[Candidate]:
+    """At most ``limit`` candidates, drawn in turn from each (type, zone), in trace order.
+
+    Within a stratum the rules that found the candidates take turns, each in seeded order, facts never restated first.
+    """
+    strata: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
+    for candidate, zone in zip(candidates, zones, strict=True):
+        strata[candidate.type, zone].append(candidate)
+    queues = [_interleaved(strata[key], seed) for key in sorted(strata)]
+    chosen: list[Candidate] = []
+    for turn in range(max(map(len, queues), default=0)):
+        for queue in queues:
+            if turn < len(queue) and len(chosen) < limit:
+                chosen.append(queue[turn])
+    return sorted(chosen, key=lambda c: (c.settled_at, c.question))
+
+
+def _interleaved(candidates: Sequence[Candidate], seed: int) -> list[Candidate]:
+    families: dict[str, list[Candidate]] = defaultdict(list)
+    for candidate in sorted(candidates, key=lambda c: (c.restated_at is not None, seeded(str(seed), c.question))):
+        families[candidate.family].append(candidate)
+    ranked = [(n, family, candidate) for family, found in families.items() for n, candidate in enumerate(found)]
+    return [candidate for _, _, candidate in sorted(ranked, key=lambda item: item[:2])]

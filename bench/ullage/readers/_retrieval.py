@@ -1,0 +1,148 @@
+"""Finding the lines of a context that cover a question's terms, weighted by how rare each term is in that context."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ullage.lines import Header, MessageIndex, Unit, index_of
+from ullage.types import Message
+
+HEADER_WEIGHT = 0.9
+HEADING_WEIGHT = 0.7
+NEIGHBOUR_WEIGHT = 0.4
+"""What a term counts for when it stands not in the line itself but in the call that it answers, in the heading above it,
+or in the sentence before it: the further away, the less it is evidence for the same fact."""
+POOL = 600
+"""Lines looked at closely for one question; the others cover fewer of its rare terms."""
+SHORT_RESULT = 12
+"""Lines of a result that are looked at when only its call matches the question."""
+FINALISTS = 40
+
+_EMPTY = Header("", {}, frozenset())
+_SHIFT = 20
+
+
+class Hit(NamedTuple):
+    """A line that may answer: its message's position, its number there, the share of the question that it covers.
+
+    ``near`` are the question's terms found in the line or around it, ``inside`` those in the line itself.
+    """
+
+    message: int
+    number: int
+    coverage: float
+    unit: Unit
+    header: Header
+    heading: str
+    near: frozenset[str]
+    inside: frozenset[str]
+
+
+class Corpus:
+    """A context made searchable. Building it costs the messages that were not seen lately."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.messages = messages
+        self.indices: list[MessageIndex] = [index_of(message) for message in messages]
+        self.size = sum(len(index.units) for index in self.indices)
+        self.headers: dict[str, Header] = {}
+        self.results: dict[str, tuple[int, int]] = {}
+        self._by_term: dict[str, set[str]] = defaultdict(set)
+        self._where: dict[str, list[tuple[int, tuple[int, ...]]]] = {}
+        for position, index in enumerate(self.indices):
+            for call, header in index.headers.items():
+                self.headers[call] = header
+                for term in header.terms:
+                    self._by_term[term].add(call)
+            for block, call_id in enumerate(index.answers):
+                if call_id is not None:
+                    self.results[call_id] = (position, block)
+
+    def where(self, term: str) -> list[tuple[int, tuple[int, ...]]]:
+        """Messages that hold a term, with the numbers of its lines."""
+        known = self._where.get(term)
+        if known is None:
+            known = self._where[term] = [(n, found) for n, i in enumerate(self.indices) if (found := i.postings.get(term))]
+        return known
+
+    def idf(self, term: str) -> float:
+        """How much a term tells (BM25's inverse document frequency over lines); most for a term that never occurs."""
+        held = sum(len(numbers) for _, numbers in self.where(term))
+        if not held:
+            held = len(self._by_term.get(term, ()))
+        return math.log(1 + (self.size - min(held, self.size) + 0.5) / (held + 0.5))
+
+    def header_of(self, hit_message: int, unit: Unit) -> Header:
+        """The call that a line belongs to: the one that its result answers, or the one that it is an argument of."""
+        index = self.indices[hit_message]
+        call = index.answers[unit.block] if unit.kind == "result" else None
+        if unit.kind == "use":
+            block = self.messages[hit_message].blocks[unit.block]
+            call = getattr(block, "id", None)
+        return self.headers.get(call, _EMPTY) if call else _EMPTY
+
+    def rank(self, terms: Iterable[str], limit: int = FINALISTS) -> list[Hit]:
+        """The lines that cover most of the terms, best first; of equals the later one first."""
+        weights = {term: self.idf(term) for term in terms}
+        whole = sum(weights.values())
+        if not whole or not self.size:
+            return []
+        pool = self._pool(weights)
+        hits = [self._hit(key >> _SHIFT, key & ((1 << _SHIFT) - 1), weights, whole) for key in pool]
+        hits.sort(key=lambda hit: (-round(hit.coverage, 3), -hit.message, -hit.number))
+        return hits[:limit]
+
+    def _pool(self, weights: dict[str, float]) -> list[int]:
+        scores: dict[int, float] = defaultdict(float)
+        for term, weight in weights.items():
+            for position, numbers in self.where(term):
+                base = position << _SHIFT
+                for number in numbers:
+                    scores[base | number] += weight
+        for position, block, bonus in self._header_matches(weights):
+            units = self.indices[position].units
+            few = 0
+            for number, unit in enumerate(units):
+                if unit.block != block:
+                    continue
+                key = position << _SHIFT | number
+                if key in scores or few < SHORT_RESULT:
+                    scores[key] += bonus
+                few += 1
+        return heapq.nlargest(POOL, scores, key=lambda key: (scores[key], key))
+
+    def _header_matches(self, weights: dict[str, float]) -> list[tuple[int, int, float]]:
+        bonus: dict[str, float] = defaultdict(float)
+        for term, weight in weights.items():
+            for call in self._by_term.get(term, ()):
+                bonus[call] += weight * HEADER_WEIGHT
+        return [(*self.results[call], value) for call, value in sorted(bonus.items()) if call in self.results]
+
+    def _hit(self, position: int, number: int, weights: dict[str, float], whole: float) -> Hit:
+        index = self.indices[position]
+        unit = index.units[number]
+        header = self.header_of(position, unit)
+        heading = index.units[unit.heading] if unit.heading >= 0 else None
+        before = (
+            index.units[number - 1] if number and unit.kind == "text" and index.units[number - 1].block == unit.block else None
+        )
+        score, near, inside = 0.0, [], []
+        for term, weight in weights.items():
+            if term in unit.terms:
+                inside.append(term)
+                score += weight
+            elif term in header.terms:
+                score += weight * HEADER_WEIGHT
+            elif heading is not None and term in heading.terms:
+                score += weight * HEADING_WEIGHT
+            elif before is not None and term in before.terms:
+                score += weight * NEIGHBOUR_WEIGHT
+            else:
+                continue
+            near.append(term)
+        text = heading.text if heading is not None else ""
+        return Hit(position, number, score / whole, unit, header, text, frozenset(near), frozenset(inside))
