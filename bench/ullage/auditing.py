@@ -103,7 +103,7 @@ def spelled(decision: Any) -> str:
         state = "unset" if decision.state is msgspec.UNSET else canonical_json(decision.state)
         return canonical_json([decision.edits, decision.tier, decision.reason, decision.estimate]) + state
     except (TypeError, msgspec.EncodeError) as error:
-        return f"not JSON: {error}"
+        return f"not JSON: {error}: {decision!r}"
 
 
 def _cannot_be_saved(decision: Any) -> str:
@@ -113,7 +113,8 @@ def _cannot_be_saved(decision: Any) -> str:
         return ""
     try:
         json.dumps(state, allow_nan=False)
-    except (TypeError, ValueError) as error:
+        canonical_json(state)
+    except (TypeError, ValueError, msgspec.EncodeError) as error:
         return str(error)
     return ""
 

@@ -53,7 +53,7 @@ def check_strategy(
     """
     strategies = registry.load_strategies(target) if isinstance(target, str) else (target,)
     invariants = [registry.load("invariants", name) for name in registry.names("invariants")]
-    problems = [line for strategy in strategies for line in (*_declared(strategy, invariants), *_spelled_back(strategy))]
+    problems = [line for strategy in strategies for line in _declared(strategy, invariants) or _spelled_back(strategy)]
     if problems:
         return problems
     for trace in traces or (make_varied_trace(seed=1), make_varied_trace(seed=2, calls=45)):
