@@ -9,7 +9,7 @@ from typing import Any
 from ullage.exams import Removals, Sitting, ages, counted_before, losses, removals
 from ullage.options import RunOptions
 from ullage.prepare import Prepared
-from ullage.probes import block_text, survives
+from ullage.probes import asked_as, block_text, survives
 from ullage.readers import Question, Reader, Reply
 from ullage.records import AskedProbe, Evidence, Loss, Skipped, quote
 from ullage.scoring import grade
@@ -140,7 +140,7 @@ class Examiner:
 
     def _read(self, context: Sequence[Message], probes: Sequence[Probe]) -> dict[str, list[Answer]]:
         """Ask the reader every probe, ``draws`` times, and grade what it says."""
-        questions = [Question(text=p.question, grader=p.grader, choices=p.choices, language=p.language) for p in probes]
+        questions = [Question(text=p.question, grader=asked_as(p), choices=p.choices, language=p.language) for p in probes]
         answers: dict[str, list[Answer]] = {probe.id: [] for probe in probes}
         for draw in range(1 if self.reader.deterministic else self.options.draws):
             replies = self.reader.read(context, questions, system=self.prepared.trace.system if context else "", draw=draw)
