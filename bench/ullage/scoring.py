@@ -7,7 +7,7 @@ offers no second value of the same kind. Text that merely contains the gold some
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from ullage.terms import STOP_WORDS, fold, is_cjk, iter_terms
 from ullage.types import Outcome, Probe
@@ -24,7 +24,7 @@ MOST_WORDS = 30
 """An answer may hold this many words beyond twice those of the gold; anything longer quotes instead of answering."""
 
 _ABSTAIN = re.compile(
-    r"^(?:i (?:do not|don't|cannot|can't) (?:know|tell|say|find|determine)\b.*|i have no (?:idea|information)\b.*|i am not sure\b.*|"
+    r"^(?:i (?:do not|don't|cannot|can't) (?:know|tell|say|find|determine)\b.*|(?:i have )?no (?:idea|information)\b.*|i am not sure\b.*|"
     r"i'm not sure\b.*|(?:it |this |that )?(?:is |was )?(?:unknown|not (?:mentioned|stated|given|specified|known|available|recorded|found|"
     r"provided|in the (?:context|session|conversation)))\b.*|no (?:information|mention|answer|such \w+)\b.*|n/?a|none given|"
     r"(?:the )?(?:context|session|conversation|history|log) (?:does not|doesn't) \w+.*|"
@@ -328,6 +328,7 @@ def options_named(answer: str, choices: Sequence[str]) -> list[int]:
     polarity = _YES.get(first) or _NO.get(first)
     if polarity is not None:
         polar = [n for n, option in enumerate(options) if (_YES.get(option) or _NO.get(option)) == polarity]
+        polar += [n for n, option in enumerate(options) if n not in polar and _whole(option, spoken) is not None]
         if polar and _words(spoken) <= MOST_WORDS:
             return polar
     letter = _LETTER.match(answer)
@@ -351,89 +352,3 @@ _GRADERS: dict[str, Callable[[Probe, str], Graded]] = {
     "set": _grade_set,
     "choice": _grade_choice,
 }
-
-
-def self_test() -> list[tuple[str, Outcome, Outcome]]:
-    """Grade known answers: the case, the outcome that it must have, and the one that it got (a decoy's null is correct)."""
-    return [(name, expected, grade(probe, text)[0]) for name, probe, text, expected in _self_test_cases()]
-
-
-def _self_test_cases() -> Iterator[tuple[str, Probe, str | None, Outcome]]:
-    for probe, others, paraphrases in _SPECIMENS:
-        gold = ", ".join(probe.accept) if probe.grader == "set" else probe.accept[0]
-        everything = list(probe.choices) or [*probe.accept, *probe.reject, *others]
-        paste = "\n".join(f"line {n}: {value} was seen in the log of the session" for n, value in enumerate(everything * 20))
-        for case, text, expected in (
-            ("null", None, "abstained"),
-            ("empty", "", "wrong"),
-            ("said unknown", "I don't know.", "abstained"),
-            ("question echoed", probe.question, "wrong"),
-            ("whole context", paste, "wrong"),
-            ("all values", ", ".join(everything), "wrong"),
-            ("any of the values", " or ".join(everything), "wrong"),
-            ("stale", probe.reject[0], "wrong"),
-            ("negated gold", f"not {gold}", "wrong"),
-            ("denied gold", f"It is definitely not {gold}", "wrong"),
-            ("tool syntax", f'<invoke name="answer">{gold}</invoke>', "wrong"),
-            ("gold", gold, "correct"),
-            *((f"paraphrase {n}", text, "correct") for n, text in enumerate(paraphrases, 1)),
-        ):
-            yield f"{probe.grader}: {case}", probe, text, expected  # type: ignore[misc]  # literals of the table above
-    decoy = Probe(id="decoy", question="Which port did the staging cache use?", grader="abstain", type="abstention")
-    for case, text, expected in (
-        ("null", None, "correct"),
-        ("asserted", "6380", "wrong"),
-        ("declined", "It is not mentioned.", "correct"),
-    ):
-        yield f"abstain: {case}", decoy, text, expected  # type: ignore[misc]  # literals of the table above
-
-
-_SPECIMENS: tuple[tuple[Probe, tuple[str, ...], tuple[str, ...]], ...] = (
-    (
-        Probe(
-            id="exact", question="What is the hash of the commit that renamed the loader?", grader="exact", type="recall",
-            accept=("b937884a",), reject=("d0f01287",),
-        ),
-        ("af4674ef",),
-        ("`b937884a`", "The hash is b937884a.", "commit b937884a"),
-    ),
-    (
-        Probe(
-            id="normalised", question="Which team owns the billing service now?", grader="normalised", type="update",
-            accept=("Payments Platform",), reject=("Core Ledger",),
-        ),
-        ("Data Tools",),
-        ("payments platform", "The Payments  Platform team", "It is owned by “Payments Platform”."),
-    ),
-    (
-        Probe(
-            id="path", question="In which file is the function `open_ledger` defined?", grader="path", type="recall",
-            accept=("src/ledger/store.py",), reject=("src/ledger/api.py",),
-        ),
-        ("tests/test_store.py",),
-        ("store.py", "`./src/ledger/store.py:12`", "It is defined in src/ledger/store.py."),
-    ),
-    (
-        Probe(
-            id="numeric", question="How long may a request take?", grader="numeric", type="update", accept=("30 s",), reject=("45 s",),
-        ),
-        ("60 s",),
-        ("30", "30 seconds", "A request may take 0.5 minutes."),
-    ),
-    (
-        Probe(
-            id="set", question="Which files were created under src/io?", grader="set", type="artifact",
-            accept=("src/io/a.py", "src/io/b.py", "src/io/c.py"), reject=("src/io/d.py",),
-        ),
-        ("src/io/e.py", "src/io/f.py"),
-        ("src/io/c.py; src/io/b.py; src/io/a.py", "- a.py\n- b.py\n- c.py", "src/io/a.py, src/io/b.py and src/io/c.py"),
-    ),
-    (
-        Probe(
-            id="choice", question="May the agent push to main?", grader="choice", type="constraint", accept=("no",), reject=("yes",),
-            choices=("yes", "no"),
-        ),
-        (),
-        ("No.", "B)", "No, the user ruled it out."),
-    ),
-)  # fmt: skip

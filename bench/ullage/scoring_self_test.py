@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ullage.scoring import grade
@@ -94,6 +95,7 @@ def self_test() -> list[tuple[str, bool, bool]]:
     for probe, right, wrong in PROBES:
         cases += [_case(probe, f"gold {n + 1}", answer, expected=True) for n, answer in enumerate(right)]
         cases += [_case(probe, f"wrong {n + 1}", answer, expected=False) for n, answer in enumerate(wrong)]
+        cases += [_case(probe, name, answer, expected=False) for name, answer in _attacks(probe, wrong)]
         if probe.grader != "abstain":
             cases += [_case(probe, f"empty {n + 1}", answer, expected=False) for n, answer in enumerate(EMPTY)]
             cases.append(_case(probe, "echo", probe.question, expected=False))
@@ -103,6 +105,19 @@ def self_test() -> list[tuple[str, bool, bool]]:
             cases.append(Case(f"{probe.id}: declined", expected=True, got=_right(grade(probe, None)[0])))
             cases.append(_case(probe, "echo", probe.question, expected=False))
     return [(case.name, case.expected, case.got) for case in cases]
+
+
+def _attacks(probe: Probe, wrong: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Answers that hold the gold among others, deny it, assert what it replaced, or wrap it in the syntax of a tool."""
+    if not probe.accept:
+        return
+    gold = ", ".join(probe.accept) if probe.grader == "set" else probe.accept[0]
+    others = list(probe.choices) or [*probe.reject, *wrong[:2]]
+    yield "all values", ", ".join([gold, *(other for other in others if other != gold)])
+    yield "any of the values", " or ".join([*(other for other in others if other != gold), gold])
+    yield "denied", f"It is definitely not {gold}"
+    yield "tool syntax", f'<invoke name="answer">{gold}</invoke>'
+    yield from ((f"superseded {n + 1}", stale) for n, stale in enumerate(probe.reject))
 
 
 def _case(probe: Probe, name: str, answer: str, *, expected: bool) -> Case:
