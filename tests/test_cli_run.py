@@ -30,7 +30,9 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two traces of the project's own making."""
     folder = tmp_path_factory.mktemp("traces")
     for seed in (1, 2):
-        write_traces(folder / f"made-{seed}.jsonl.gz", [make_trace(calls=40, result_words=120, seed=seed, trace_id=f"made-{seed}")])
+        write_traces(
+            folder / f"made-{seed}.jsonl.gz", [make_trace(calls=40, result_words=120, seed=seed, trace_id=f"made-{seed}")]
+        )
     return folder
 
 
@@ -53,10 +55,7 @@ def test_a_run_writes_its_files_and_prints_the_contract_keys(done: tuple[Path, d
     """Every file of the contract is there, and each strategy has every key."""
     out, summary = done
     assert all((out / name).stat().st_size > 0 for name in FILES)
-    keys = (
-        "spec traces calls survived retention retention_normalised interval survival floor ceiling tokens usage usd usd_split "
-        "cache_read_ratio cache_breaks cache_alarms compactions violations faults overhead_ms"
-    ).split()
+    keys = ["spec", "traces", "calls", "survived", "retention", "retention_normalised", "interval", "survival", "floor", "ceiling", "tokens", "usage", "usd", "usd_split", "cache_read_ratio", "cache_breaks", "cache_alarms", "compactions", "violations", "faults", "overhead_ms"]
     entries = summary["strategies"]
     assert isinstance(entries, list)
     assert [entry["spec"] for entry in entries] == ["null", "sliding_window(window_size=20)", "monotone_stub(free=500)"]
@@ -175,7 +174,13 @@ def test_a_bad_file_in_a_folder_is_listed_and_the_others_run(traces: Path, tmp_p
         (("--strategy", "null", "--traces", "nowhere.jsonl"), "nowhere.jsonl"),
         (("--strategy", "null", "--cache", "claud_code"), "nearest: claude_code"),
         (("--strategy", "null", "--reader", "lexcal"), "nearest: lexical"),
-        (("--strategy", "oracle | null",), "a bound cannot be composed"),
+        (
+            (
+                "--strategy",
+                "oracle | null",
+            ),
+            "a bound cannot be composed",
+        ),
         ((), "no strategy given"),
         (("--strtegy", "null"), "No such option"),
     ],

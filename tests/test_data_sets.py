@@ -46,7 +46,9 @@ def test_a_folder_with_a_card_is_found_by_name_and_split(tmp_path: Path, monkeyp
     (folder / "card.json").write_text(json.dumps({"name": "mine", "summary": "two traces", "window": 8000}))
     for split in ("dev", "test"):
         trace = make_trace(calls=3, trace_id=split)
-        write_traces(folder / f"{split}.jsonl.gz", [msgspec.structs.replace(trace, meta=msgspec.structs.replace(trace.meta, split=split))])
+        write_traces(
+            folder / f"{split}.jsonl.gz", [msgspec.structs.replace(trace, meta=msgspec.structs.replace(trace.meta, split=split))]
+        )
     monkeypatch.chdir(tmp_path)
     assert len(load_any(("mine",))[0].traces) == 2
     assert [t.id for t in load_any(("mine/test",))[0].traces] == ["test"]
@@ -90,7 +92,7 @@ def test_a_parquet_file_loads_through_hugging_face(tmp_path: Path, monkeypatch: 
     assert [trace.id for trace in loaded.traces] == ["i0", "i1", "i2"]
 
 
-def test_a_public_set_that_cannot_be_reached_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_public_set_that_cannot_be_reached_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """No traceback of another library."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(UserError, match=r"data set hf:nobody/nothing\[train\]: ") as caught:

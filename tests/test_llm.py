@@ -35,7 +35,10 @@ class Model:
         if len(self.calls) <= self.failures:
             raise self.error or Passing("slow down")
         usage = SimpleNamespace(
-            prompt_tokens=1000, completion_tokens=5, cache_creation_input_tokens=100, prompt_tokens_details=SimpleNamespace(cached_tokens=600)
+            prompt_tokens=1000,
+            completion_tokens=5,
+            cache_creation_input_tokens=100,
+            prompt_tokens_details=SimpleNamespace(cached_tokens=600),
         )
         message = SimpleNamespace(content=f"answer {len(self.calls)}")
         choice = SimpleNamespace(message=message, finish_reason="stop")
@@ -44,7 +47,9 @@ class Model:
 
 def gateway(folder: Path, model: Model, mode: Any = "record", **fields: Any) -> Gateway:
     """A gateway with the fake model and no pauses."""
-    return Gateway(model="claude-sonnet-4-5", cassette=Cassette(folder=folder, mode=mode), complete=model, pause=lambda _: None, **fields)
+    return Gateway(
+        model="claude-sonnet-4-5", cassette=Cassette(folder=folder, mode=mode), complete=model, pause=lambda _: None, **fields
+    )
 
 
 def test_the_second_asking_is_free_and_identical(tmp_path: Path) -> None:
@@ -141,6 +146,8 @@ def test_reader_and_summariser_answer_through_a_cassette(tmp_path: Path, monkeyp
     questions = [Question(text="Which port?", grader="numeric"), Question(text="Which?", grader="choice", choices=("a", "b"))]
     assert [reply.text for reply in reader.read([user("port 8443", "u")], questions)] == ["answer 1", "answer 2"]
     assert "- a" in model.calls[1]["messages"][1]["content"]
-    summary = LlmSummarizer(model="claude-sonnet-4-5", cassette=str(tmp_path))(SummaryRequest(messages=(user("hello", "u"),), max_tokens=50))
+    summary = LlmSummarizer(model="claude-sonnet-4-5", cassette=str(tmp_path))(
+        SummaryRequest(messages=(user("hello", "u"),), max_tokens=50)
+    )
     assert summary.usage == Usage(uncached=300, cache_read=600, cache_write_5m=100, output=5)
     assert model.calls[-1]["max_tokens"] == 50

@@ -35,7 +35,14 @@ BANK = ProbeBank(
             type="recall",
             evidence=(Span(message="r2", block=0, start=7, end=15),),
         ),
-        Probe(id="p1", question="May the interface change?", accept=("no",), choices=("yes", "no"), grader="choice", type="constraint"),
+        Probe(
+            id="p1",
+            question="May the interface change?",
+            accept=("no",),
+            choices=("yes", "no"),
+            grader="choice",
+            type="constraint",
+        ),
     ),
 )
 
@@ -75,8 +82,18 @@ def test_a_fresh_value_has_the_shape_of_the_old_one(value: str, seed: int) -> No
 
 @pytest.mark.parametrize(
     ("token", "swappable"),
-    [("invoice_total", True), ("9f3c2ab1", True), ("48213", True), ("1.14.2", True), ("LedgerError", True), ("test", False), ("404", False),
-     ("config", False), ("30", False), ("build48213", True)],
+    [
+        ("invoice_total", True),
+        ("9f3c2ab1", True),
+        ("48213", True),
+        ("1.14.2", True),
+        ("LedgerError", True),
+        ("test", False),
+        ("404", False),
+        ("config", False),
+        ("30", False),
+        ("build48213", True),
+    ],
 )
 def test_words_and_small_numbers_are_no_identifiers(token: str, swappable: bool) -> None:  # noqa: FBT001 - a column of the table
     """Only what stands for one thing is swapped."""

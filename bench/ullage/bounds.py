@@ -74,7 +74,13 @@ class Truncate(Bound):
 
     keep_tokens: int | None = None
 
-    def keep(self, transcript: Sequence[Message], probes: Sequence[Probe], counter: Counter, budget: int) -> tuple[Message, ...]:
+    def keep(
+        self,
+        transcript: Sequence[Message],
+        probes: Sequence[Probe],  # noqa: ARG002 - the base's signature: this bound looks at no probe
+        counter: Counter,
+        budget: int,
+    ) -> tuple[Message, ...]:
         """Keep a suffix of the transcript that begins a round."""
         room, start = budget, len(transcript)
         for position in range(len(transcript) - 1, -1, -1):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
+import msgspec
 from msgspec import Struct
 
 from ullage.tokens import Counter
@@ -91,17 +92,8 @@ def _prompt(call: Call) -> int:
 def _with_sizes(trace: Trace, counter: Counter, found: Calibration) -> Calibration:
     scaled = counter.scaled_by(found.factor)
     overhead, method = overhead_of(trace, scaled)
-    return Calibration(
-        factor=found.factor,
-        method=found.method,
-        low=found.low,
-        high=found.high,
-        error=found.error,
-        pairs=found.pairs,
-        overhead=overhead,
-        overhead_method=method,
-        unrecorded=_unrecorded(trace, scaled, overhead),
-    )
+    left = _unrecorded(trace, scaled, overhead)
+    return msgspec.structs.replace(found, overhead=overhead, overhead_method=method, unrecorded=left)
 
 
 def overhead_of(trace: Trace, counter: Counter) -> tuple[int, str]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from ullage.exams import Removals, Sitting, ages, counted_before, losses, removals
 from ullage.options import RunOptions
 from ullage.prepare import Prepared
@@ -97,9 +99,9 @@ class Examiner:
             answers += found
             if sitting.exam.kind == "checkpoint":
                 kept = {a.probe for a in found if a.survives} if not sitting.exam.dead else kept
-            exams.append(_counted(sitting.exam, len(probes)))
+            exams.append(msgspec.structs.replace(sitting.exam, asked=len(probes)))
             full = self.ceiling(sitting.exam.call)
-            ceilings += [_at(answer, number) for probe in probes for answer in full[probe.id]]
+            ceilings += [msgspec.structs.replace(answer, exam=number) for probe in probes for answer in full[probe.id]]
         return Paper(
             exams=tuple(exams),
             answers=tuple(answers),
@@ -122,20 +124,10 @@ class Examiner:
             alive = present[probe.id]
             age = ages(probe, removed, counts, sitting.exam, before) if probe.evidence else 0
             place = None if alive is not False else _lost_to(probe, removed, before)
-            for answer in replies[probe.id]:
-                found.append(
-                    Answer(
-                        probe=probe.id,
-                        exam=number,
-                        draw=answer.draw,
-                        text=answer.text,
-                        outcome=answer.outcome,
-                        reason=answer.reason,
-                        survives=alive,
-                        age=age,
-                        lost_to=place,
-                    )
-                )
+            found += [
+                msgspec.structs.replace(answer, exam=number, survives=alive, age=age, lost_to=place)
+                for answer in replies[probe.id]
+            ]
         return found
 
     def _read(self, context: Sequence[Message], probes: Sequence[Probe]) -> dict[str, list[Answer]]:
@@ -228,22 +220,6 @@ def _graded(probe: Probe, reply: Reply) -> tuple[Outcome, str]:
     if reply.failure:
         return "unscorable", reply.failure
     return grade(probe, reply.text)
-
-
-def _counted(exam: Exam, asked: int) -> Exam:
-    return Exam(
-        call=exam.call,
-        kind=exam.kind,
-        share=exam.share,
-        compactions_before=exam.compactions_before,
-        tokens=exam.tokens,
-        asked=asked,
-        dead=exam.dead,
-    )
-
-
-def _at(answer: Answer, exam: int) -> Answer:
-    return Answer(probe=answer.probe, exam=exam, draw=answer.draw, text=answer.text, outcome=answer.outcome, reason=answer.reason)
 
 
 def _lost_to(probe: Probe, removed: Removals, before: int) -> int | None:

@@ -64,19 +64,25 @@ class DeciderRequest(Struct, frozen=True, kw_only=True):
 class Summarizer(Protocol):
     """Turns a request into a summary. Deterministic unless it says otherwise."""
 
-    def __call__(self, request: SummaryRequest) -> Summary: ...
+    def __call__(self, request: SummaryRequest) -> Summary:
+        """Summarise what the request holds."""
+        ...
 
 
 class Decider(Protocol):
     """Chooses which of a strategy's tools to call, like a model would; an empty tuple: none."""
 
-    def __call__(self, request: DeciderRequest) -> tuple[ToolRequest, ...]: ...
+    def __call__(self, request: DeciderRequest) -> tuple[ToolRequest, ...]:
+        """Choose tools, in the order in which they run."""
+        ...
 
 
 class StoreReader(Protocol):
     """Reads what a strategy stashed, for one tenant and session."""
 
-    def get(self, ref: str) -> str | None: ...
+    def get(self, ref: str) -> str | None:
+        """The content under a reference, or none."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +126,14 @@ class Strategy:
 
     summary: ClassVar[str] = ""
     declares: ClassVar[tuple[str, ...]] = (
-        "moments", "trigger_unit", "deterministic", "reversible", "provider", "promises", "known_violations", "sources",
+        "moments",
+        "trigger_unit",
+        "deterministic",
+        "reversible",
+        "provider",
+        "promises",
+        "known_violations",
+        "sources",
     )
     moments: ClassVar[frozenset[Moment]] = frozenset()
     trigger_unit: ClassVar[TriggerUnit] = "none"

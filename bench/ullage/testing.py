@@ -110,7 +110,7 @@ def _words(rng: random.Random, count: int) -> str:
     return " ".join(rng.choice(_LEXICON) + (str(rng.randrange(1000)) if rng.random() < 0.1 else "") for _ in range(count))
 
 
-_LEXICON = tuple("alpha build cache delta error field graph handler index join key list module node option parse query".split())
+_LEXICON = tuple(["alpha", "build", "cache", "delta", "error", "field", "graph", "handler", "index", "join", "key", "list", "module", "node", "option", "parse", "query"])
 
 
 @dataclass
@@ -122,6 +122,7 @@ class FakeSummarizer:
     requests: list[SummaryRequest] = field(default_factory=list)
 
     def __call__(self, request: SummaryRequest) -> Summary:
+        """Answer with the one text, or fail."""
         self.requests.append(request)
         if self.fail:
             raise RuntimeError(self.fail)
@@ -136,6 +137,7 @@ class FakeDecider:
     requests: list[DeciderRequest] = field(default_factory=list)
 
     def __call__(self, request: DeciderRequest) -> tuple[ToolRequest, ...]:
+        """Play the next line of the script."""
         self.requests.append(request)
         return self.script.pop(0) if self.script else ()
 
@@ -147,6 +149,7 @@ class FakeStore:
     content: dict[str, str] = field(default_factory=dict)
 
     def get(self, ref: str) -> str | None:
+        """The content under a reference, or none."""
         return self.content.get(ref)
 
 

@@ -38,7 +38,10 @@ _FAILED = re.compile(
 """How a tool reports a failure, as apart from code and prose that only mention errors."""
 _LISTED = re.compile(r"^\s*(?:\S+[:\-])?\d+\s*[→:\-|]")
 """A line of a file with its number: a listing, a grep hit or a diff."""
-_NEXT = re.compile(r"\b(?:next|todo|remaining|still (?:need|to)|let me|i(?:'ll| will| am going to)|follow[- ]up)\b|接下来|下一步|待办|还需|然后", re.IGNORECASE)
+_NEXT = re.compile(
+    r"\b(?:next|todo|remaining|still (?:need|to)|let me|i(?:'ll| will| am going to)|follow[- ]up)\b|接下来|下一步|待办|还需|然后",
+    re.IGNORECASE,
+)
 _PATH_KEYS = ("file_path", "path", "notebook_path", "filename", "file", "target_file")
 _STRING = re.compile(r'"(\w+)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 

@@ -24,7 +24,15 @@ SHARES = {GOAL: 0.20, CONSTRAINT: 0.15, DECISION: 0.20, ERROR: 0.10, FILE: 0.10,
 SPEAKER_WEIGHT = {"user": 1.5, "assistant": 1.0, "call": 0.7, "tool": 0.5}
 """A line of a log is one of thousands, a sentence of the user one of few: the ratios of their counts, damped."""
 TITLES = {
-    "en": {GOAL: "Requests", CONSTRAINT: "Constraints", DECISION: "Decisions and reasons", ERROR: "Errors", FILE: "Files", FACT: "Facts", NEXT: "Next steps"},
+    "en": {
+        GOAL: "Requests",
+        CONSTRAINT: "Constraints",
+        DECISION: "Decisions and reasons",
+        ERROR: "Errors",
+        FILE: "Files",
+        FACT: "Facts",
+        NEXT: "Next steps",
+    },
     "zh": {GOAL: "请求", CONSTRAINT: "约束", DECISION: "决定与原因", ERROR: "错误", FILE: "文件", FACT: "事实", NEXT: "下一步"},
 }
 _VALUE = re.compile(r"\d|[/\\][\w.-]+|\b[A-Z][a-z]+[A-Z]\w*|\b\w+_\w+\b|`[^`]+`")
