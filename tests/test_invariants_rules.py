@@ -1,127 +1,20 @@
-"""Every invariant: what breaks it, at which message it is found, and what it leaves alone."""
+"""Every invariant about requests: what breaks it, at which message it is found, and what it leaves alone."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 import msgspec
 import pytest
+from invariants_support import INVARIANTS, LEGAL, RESULTS, USE_X, USE_Y, Script, broken, check, rewrite
 
 from ullage import registry
-from ullage.cache import CacheRules
-from ullage.caches.none import NoCache
 from ullage.checking import Checkers
 from ullage.errors import SpecError
 from ullage.invariants import Invariant
-from ullage.replay import Forced, Ports, Setup, replay
-from ullage.store import MemoryBackend, Session
-from ullage.strategy import Strategy, View
-from ullage.testing import FakeDecider, FakeSummarizer, assistant, make_trace, make_varied_trace, tool_call, tool_result, user
-from ullage.tokens import Counter
-from ullage.types import (
-    Call,
-    Decision,
-    Drop,
-    Edit,
-    Erase,
-    Inject,
-    Insert,
-    Message,
-    Moment,
-    Opaque,
-    Rewrite,
-    Text,
-    Thinking,
-    ToolResult,
-    ToolSpec,
-    ToolUse,
-    Trace,
-    Violation,
-)
-
-INVARIANTS: list[Invariant] = [registry.load("invariants", name) for name in registry.names("invariants")]
-Script = dict[int, tuple[Edit, ...]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Played(Strategy):
-    """Plays edits before calls, or at another moment."""
-
-    script: Script = field(default_factory=dict)
-    at: Moment = Moment.BEFORE_CALL
-    moments: ClassVar[frozenset[Moment]] = frozenset(Moment)
-
-    def decide(self, view: View) -> Decision:
-        """Play the script."""
-        return Decision(edits=self.script.get(view.call, ()) if view.moment is self.at else ())
-
-
-class Outcome(NamedTuple):
-    """What is the strategy's doing, and what the recording itself breaks."""
-
-    found: list[Violation]
-    recorded: list[Violation]
-
-
-def check(trace: Trace, script: Script, *, at: Moment = Moment.BEFORE_CALL, **options: Any) -> Outcome:
-    """All checks over a replay with these edits."""
-    promises, offered = options.pop("promises", ()), options.pop("offered", ())
-    setup = Setup(
-        trace=trace,
-        strategies=(Played(script=script, at=at),),
-        counter=Counter(count_text=lambda text: len(text.split())),
-        window=options.pop("window", 100_000),
-        reserve=0,
-        overhead=10,
-        cache=NoCache().open(CacheRules()),
-        ports=Ports(
-            summarize=FakeSummarizer(),
-            decide=FakeDecider(),
-            store=Session(backend=MemoryBackend(), tenant="t", session="s"),
-        ),
-        **options,
-    )
-    checkers = Checkers(INVARIANTS, trace, promises=promises, offered=offered)
-    found: list[Violation] = []
-    for step in replay(setup):
-        assert not step.faults, step.faults
-        found += checkers.check(step)
-    return Outcome(found, checkers.recorded)
-
-
-def broken(trace: Trace, script: Script, **options: Any) -> list[tuple[str, str]]:
-    """Invariant and message of all that the edits broke, sorted."""
-    return sorted((v.invariant, v.messages[0] if v.messages else "") for v in check(trace, script, **options).found)
-
-
-THOUGHT = Thinking(text="hm", signature="sig")
-USE_X, USE_Y = ToolUse(id="x", name="shell"), ToolUse(id="y", name="shell")
-RESULTS = tool_result("r2", x="out one", y="out two")
-LEGAL = Trace(
-    id="legal",
-    messages=(
-        user("do the task", "u0"),
-        Message(id="a1", role="assistant", blocks=(THOUGHT, USE_X, USE_Y)),
-        RESULTS,
-        assistant("all done here", "a3"),
-        user("next please now", "u4"),
-        tool_call("a5", "z"),
-        tool_result("r6", z="last out put"),
-    ),
-    calls=(
-        Call(id="c0", upto=1, reply=1),
-        Call(id="c1", upto=3, reply=3),
-        Call(id="c2", upto=5, reply=5),
-        Call(id="c3", upto=7),
-    ),
-)
-
-
-def rewrite(message_id: str, *blocks: Any) -> Rewrite:
-    """A rewrite edit."""
-    return Rewrite(id=message_id, blocks=tuple(blocks))
-
+from ullage.replay import Forced
+from ullage.testing import assistant, make_trace, make_varied_trace, tool_call, tool_result, user
+from ullage.types import Call, Drop, Erase, Inject, Insert, Message, Moment, Opaque, Text, Thinking, ToolResult, ToolSpec, Trace
 
 SERVER = (Opaque(kind="server_tool_use", data='{"id":"s1"}'), Opaque(kind="web_search_tool_result", data='{"tool_use_id":"s1"}'))
 LATER = Insert(after="r2", message=tool_result("r2b", y="out two"))
@@ -341,93 +234,6 @@ def test_an_overfull_history_in_forced_mode_is_not_the_strategys() -> None:
     """The strategy is not asked there, so the mode is at fault: kept with the recording's own."""
     found, recorded = check(make_trace(calls=30), {}, window=200, forced=Forced(budget=100, calls=frozenset()))
     assert (found, [v.invariant for v in recorded]) == ([], ["a22_window"])
-
-
-PINNED = msgspec.structs.replace(
-    LEGAL,
-    messages=(
-        LEGAL.messages[0],
-        LEGAL.messages[1],
-        LEGAL.messages[2],
-        LEGAL.messages[3],
-        user("the port is 8443", "u4", pinned=True),
-        Message(id="s5", role="system", blocks=(Text(text="answer in short"),)),
-        assistant("yes", "a6"),
-        user("one more wish", "u7", protected=True),
-    ),
-    calls=(Call(id="c0", upto=1, reply=1), Call(id="c1", upto=3, reply=3), Call(id="c2", upto=6, reply=6), Call(id="c3", upto=8)),
-)
-
-
-@pytest.mark.parametrize(
-    ("edits", "expected"),
-    [
-        ((Drop(ids=("u4",)),), [("pinned_kept", "u4")]),
-        ((rewrite("u4", Text(text="the port")),), [("pinned_kept", "u4")]),
-        ((rewrite("u7", Text(text="one")),), [("latest_user_untouched", "u7"), ("pinned_kept", "u7")]),
-        ((Drop(ids=("s5",)),), [("system_survives", "s5")]),
-        ((rewrite("s5", Text(text="short")),), [("system_survives", "s5")]),
-        (
-            (Drop(ids=("u4", "s5")), Drop(ids=("a3",)), rewrite("r2", *RESULTS.blocks, *PINNED.messages[4].blocks)),
-            [("system_survives", "s5")],
-        ),
-    ],
-)
-def test_pins_and_instructions_stand_whole_or_are_missed(edits: tuple[Edit, ...], expected: list[tuple[str, str]]) -> None:
-    """Dropped and shortened are found; merged whole into a neighbour of the same role is as good as kept."""
-    assert broken(PINNED, {3: edits}) == expected
-
-
-def test_an_erased_result_of_a_pinned_message_is_missed() -> None:
-    """The server deletes it although the client's bytes stay."""
-    trace = msgspec.structs.replace(
-        LEGAL, messages=(*LEGAL.messages[:2], msgspec.structs.replace(RESULTS, pinned=True), *LEGAL.messages[3:])
-    )
-    assert broken(trace, {3: (Erase(id="r2"),)}) == [("pinned_kept", "r2")]
-
-
-def test_the_task_may_stand_whole_in_what_stands_for_it() -> None:
-    """A summary that quotes the task holds it, until it is replaced by one that does not."""
-    quoting = Insert(after=None, message=user("The user said: do the task", "s"), sources=("u0", "a1", "r2"))
-    forgetting = Insert(after=None, message=user("Some of it", "s2"), sources=("s",))
-    unrelated = Insert(after=None, message=user("Try to do the task", "s"), sources=("a1", "r2"))
-    gone = Drop(ids=("u0", "a1", "r2"))
-    assert broken(LEGAL, {2: (gone, quoting)}) == []
-    assert broken(LEGAL, {2: (gone, quoting), 3: (Drop(ids=("s",)), forgetting)}) == [("task_survives", "u0")]
-    assert broken(LEGAL, {2: (gone, unrelated)}) == [("task_survives", "u0")]
-
-
-def test_what_a_person_wrote_is_told_from_what_the_client_put_there() -> None:
-    """Where the recording marks messages of a person, the first and the last of those count."""
-    trace = msgspec.structs.replace(
-        LEGAL,
-        messages=(
-            LEGAL.messages[0],
-            *LEGAL.messages[1:4],
-            msgspec.structs.replace(LEGAL.messages[4], human=True),
-            *LEGAL.messages[5:],
-        ),
-    )
-    assert broken(trace, {3: (rewrite("u0", Text(text="do")),)}) == []
-    assert broken(trace, {3: (rewrite("u4", Text(text="next")),)}) == [("latest_user_untouched", "u4"), ("task_survives", "u4")]
-
-
-def test_replacements_are_final_for_strategies_that_promise_it() -> None:
-    """The same bytes again are no change; other bytes, and an id that returns with other content, are."""
-    stub, other = tool_result("", x="a", y="b").blocks, tool_result("", x="c", y="d").blocks
-    promise: dict[str, Any] = {"promises": ("no_rewrite_twice",)}
-    again = [("no_rewrite_twice", "r2")]
-    assert broken(LEGAL, {1: (rewrite("r2", *stub),), 3: (rewrite("r2", *stub),)}, **promise) == []
-    assert broken(LEGAL, {1: (rewrite("r2", *RESULTS.blocks),), 2: (rewrite("r2", *stub),)}, **promise) == []
-    twice: Script = {1: (rewrite("r2", *stub),), 3: (rewrite("r2", *other), rewrite("a3", Text(text="ok")))}
-    assert broken(LEGAL, twice, **promise) == again
-    assert broken(LEGAL, twice) == []
-    back: Script = {
-        1: (rewrite("r2", *stub),),
-        3: (Drop(ids=("r2",)), Insert(after="a1", message=tool_result("r2", x="c", y="d")), rewrite("a3", Text(text="ok"))),
-    }
-    assert broken(LEGAL, back, **promise) == again
-    assert broken(LEGAL, {1: (rewrite("r2", *stub),), 3: (Erase(id="r2"),)}, **promise) == again
 
 
 def test_results_cut_at_arrival_are_seen() -> None:
