@@ -90,7 +90,7 @@ class SessionAudit:
         return {cause: found[cause] for cause in CAUSES if found[cause]}
 
 
-class _Asked(NamedTuple):
+class Asked(NamedTuple):
     """One recorded call with the one before it, what may be known of it, and what was billed."""
 
     ask: Ask
@@ -142,7 +142,7 @@ def law_of(trace: Trace, counter: Counter) -> tuple[str, Law | None]:
     return ("units", UnitsLaw()) if "deepseek" in model else ("intervals", IntervalsLaw())
 
 
-def asked(trace: Trace, counter: Counter) -> Iterator[_Asked]:
+def asked(trace: Trace, counter: Counter) -> Iterator[Asked]:
     """All billed calls in order, each with what may be known before its bill. Calls without usage are passed over."""
     positions = Context.of(trace.messages, lambda _: 1)
     compactions: dict[int, list[RecordedCompaction]] = {}
@@ -155,7 +155,7 @@ def asked(trace: Trace, counter: Counter) -> Iterator[_Asked]:
         if call.usage is None or not call.usage.prompt:
             continue
         ask = _ask(trace, index, call, before, pending, counter)
-        yield _Asked(ask._replace(positions=positions.cache_positions(call.upto)), call, before, call.usage)
+        yield Asked(ask._replace(positions=positions.cache_positions(call.upto)), call, before, call.usage)
         before, pending = call, []
 
 
@@ -200,7 +200,7 @@ class _Bill:
         self.billed = self.modelled = 0
         self.reason = ""
 
-    def add(self, step: _Asked, guess: Guess) -> int | None:
+    def add(self, step: Asked, guess: Guess) -> int | None:
         """Price one call both ways and return modelled less billed (none: no price). Output is on neither side."""
         prices = self.sheet.prices(step.call.model or self.trace.meta.model)
         if isinstance(prices, Unpriced):
@@ -212,7 +212,7 @@ class _Bill:
         self.modelled += modelled
         return modelled - billed
 
-    def _split(self, step: _Asked, guess: Guess) -> Usage:
+    def _split(self, step: Asked, guess: Guess) -> Usage:
         """The predicted usage: all that is not read is written, with the lifetime of the call before."""
         rest = step.ask.prompt - guess.read
         if self.trace.provenance.cache != "read_write":
@@ -221,7 +221,7 @@ class _Bill:
         return Usage(cache_read=guess.read, cache_write_5m=0 if hour else rest, cache_write_1h=rest if hour else 0)
 
 
-def _pair(step: _Asked, guess: Guess, error: int | None, *, cleared: bool, failed: bool) -> Pair:
+def _pair(step: Asked, guess: Guess, error: int | None, *, cleared: bool, failed: bool) -> Pair:
     before = step.before
     past = before.usage if before is not None and before.usage is not None else Usage()
     times = (None if before is None else before.at, step.ask.started)
@@ -240,7 +240,7 @@ def _pair(step: _Asked, guess: Guess, error: int | None, *, cleared: bool, faile
     return replace(pair, cause=_cause(pair, step, past, cleared=cleared, failed=failed))
 
 
-def _cause(pair: Pair, step: _Asked, past: Usage, *, cleared: bool, failed: bool) -> str:
+def _cause(pair: Pair, step: Asked, past: Usage, *, cleared: bool, failed: bool) -> str:
     """Name a disagreement, with the bill in hand: an event before the call, else what the figures show."""
     if step.ask.compacted:
         return "recorded clearing" if cleared else "compaction"
