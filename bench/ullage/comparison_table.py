@@ -13,7 +13,7 @@ _SHARES = frozenset({"retention", "survival", "cache_read_ratio"})
 def comparison_rows(found: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Header and rows: one for each pair and metric, the difference b minus a with its interval."""
     header = ("a", "b", "metric", "a is", "b is", "difference", "95 % interval", "p", "traces", "probes", "MDE")
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             pair["a"],
             pair["b"],
