@@ -1,6 +1,8 @@
 # Ullage: `make bench STRATEGY=auto` does the main job, `make test` runs everything that CI runs.
 SHELL := /bin/bash
-PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3.11 || command -v python3)
+# The first interpreter that runs and is new enough; looked for only when an environment has to be made.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+  "$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -19,9 +21,8 @@ help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1|/' | column -t -s '|'
 
 $(STAMP): pyproject.toml
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; found $$("$(PYTHON)" --version)" >&2; exit 2; }
-	@echo "setting up $(VENV) (once) …" >&2
-	@start=$$SECONDS; "$(PYTHON)" -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check -e . && touch $@ \
+	@python="$(PYTHON)"; [ -n "$$python" ] || { echo "make: no Python 3.11 or newer on the path; expected python3 (or PYTHON=…)" >&2; exit 2; }; \
+	  echo "setting up $(VENV) with $$("$$python" --version) (once) …" >&2; start=$$SECONDS; "$$python" -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check -e . && touch $@ \
 	  && echo "installed in $$((SECONDS - start)) s" >&2
 
 $(DEV_STAMP): $(STAMP)
