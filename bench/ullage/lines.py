@@ -192,9 +192,23 @@ def _strings(value: Any, key: str, depth: int = 0) -> Iterator[tuple[str, str]]:
             yield from _strings(item, inner, depth + 1)
 
 
+def _rows(value: Any) -> Iterator[str]:
+    """A list of small flat objects (a to-do list, options) as one line each; nothing for any other value."""
+    if not isinstance(value, list) or not value or not all(isinstance(item, dict) for item in value):
+        return
+    for item in value:
+        row = "; ".join(f"{key}: {inner}" for key, inner in item.items() if isinstance(inner, (str, int, float)))
+        if len(row) <= LONGEST_UNIT and "\n" not in row:
+            yield row
+
+
 def use_lines(use: ToolUse) -> Iterator[str]:
-    """A call as lines that a person would read: ``key: value`` for short arguments, the lines of long ones."""
-    for key, text in _strings(arguments_of(use), "input"):
+    """A call as lines that a person would read: ``key: value`` for short arguments, the lines of long ones, rows of lists."""
+    arguments = arguments_of(use)
+    rows = {key: found for key, value in arguments.items() if (found := list(_rows(value)))}
+    for found in rows.values():
+        yield from found
+    for key, text in _strings({key: value for key, value in arguments.items() if key not in rows}, "input"):
         if "\n" not in text and len(text) <= LONGEST_UNIT and key not in BODY_KEYS:
             yield f"{key}: {text}"
         else:

@@ -62,7 +62,15 @@ def _terms_of_token(token: str) -> tuple[str, ...]:
     parts = _PART.split(whole)
     if len(parts) == 1:
         return () if whole in STOP_WORDS else (stem(whole),)
-    return (whole, *(stem(part) for part in parts if part and part not in STOP_WORDS))
+    return tuple(dict.fromkeys((whole, *path_tails(whole), *(stem(part) for part in parts if part and part not in STOP_WORDS))))
+
+
+def path_tails(path: str) -> list[str]:
+    """A path's ends from a folder on, longest first, without line numbers: ``a/b/c.py:3`` gives ``b/c.py`` and ``c.py``."""
+    if "/" not in path:
+        return []
+    parts = path.split(":", 1)[0].split("/")
+    return ["/".join(parts[n:]) for n in range(len(parts)) if parts[n:] != [""]]
 
 
 def iter_terms(text: str) -> Iterator[str]:
@@ -77,14 +85,12 @@ def terms(text: str) -> frozenset[str]:
 
 
 def question_terms(text: str) -> tuple[str, ...]:
-    """Terms to look for: a compound counts once, as its whole (a path as its last part)."""
+    """Terms to look for: a compound counts once, as its whole."""
     found: dict[str, None] = {}
     for token in _TOKEN.findall(text):
         made = _terms_of_token(token)
         if _CJK.match(token) or len(made) <= 1:
             found.update(dict.fromkeys(made))
-        elif "/" in token:
-            found[token.lower().rsplit("/", 1)[-1]] = None
         else:
             found[made[0]] = None
     return tuple(found)

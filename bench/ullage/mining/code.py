@@ -28,11 +28,13 @@ _ASSIGNED = re.compile(
 _DATA_FILE = re.compile(
     r"\.(?:ya?ml|toml|ini|cfg|conf|env|properties|json5?|tf)$|(?:^|/)(?:\.env[\w.]*|Dockerfile)$", re.IGNORECASE
 )
+_NO_CODE = re.compile(r"\.(?:mdx?|rst|txt|log|html?|csv)$", re.IGNORECASE)
 _DULL_KEYS = frozenset(
     """name type value file path text data item items key keys index title label description content message status state result error
     return default class style width height color role line lines code body size source target input output test tests name1 self this
     import from version url format mode kind level else true false none null next prev left right user users args kwargs want wants got
-    expected actual timeout_ms file_path old_string new_string replace_all output_mode subject author date merge note""".split()  # noqa: SIM905 - a word list reads best as text
+    expected actual timeout_ms file_path old_string new_string replace_all output_mode subject author date merge note
+    modified deleted renamed commit parent tree ago minutes hours warning info debug""".split()  # noqa: SIM905 - a word list reads best as text
 )
 _DULL_VALUES = frozenset(
     [
@@ -110,7 +112,11 @@ def located(source: Source, line: Line) -> tuple[str, str, int]:
         return "", "", 0
     match = _GREP.match(line.text)
     if line.kind == "result" and match and line.action.kind in {"search", "shell"}:
+        if _NO_CODE.search(match.group("path")):
+            return "", "", 0
         return source.relative(match.group("path")), unnumbered(match.group("code"))[0], match.start("code")
+    if _NO_CODE.search(line.action.target):
+        return "", "", 0
     if line.action.kind in {"read", "create", "edit"} and line.action.target and not line.action.failed:
         return source.relative(line.action.target), line.text, 0
     return "", "", 0
@@ -152,14 +158,18 @@ def value_chains(source: Source) -> dict[tuple[str, str], list[Sighting]]:
 def _command_place(line: Line) -> str:
     if line.kind != "result" or line.action is None or line.action.kind != "shell":
         return ""
-    return f"`{command_name(line.action.command)}`" if 0 < len(line.action.command) <= 300 else ""
+    name = command_name(line.action.command)
+    plain = 3 <= len(name) <= 70 and not re.search(
+        r"&&|\|\||;|<<|`|\$\(|\bgit (?:diff|log|status)\b|\bgit show [0-9a-f]+|\bgrep\b|\brg\b", name
+    )
+    return f"`{name}`" if plain and "\n" not in line.action.command.strip() else ""
 
 
 def command_name(command: str) -> str:
     """A command as a person would name it: without a leading ``cd``, redirections and paging."""
-    text = re.sub(r"^(?:cd \S+ && |\w+=\S+ )+", "", command.strip().split("\n")[0])
+    text = re.sub(r"^(?:cd \S+ && |\w+=\S+ )+", "", command.strip())
     text = re.sub(r"\s*(?:2>&1|2>/dev/null|\|\s*(?:head|tail|less|cat)\b[^|]*|\|\| true)\s*", " ", text).strip()
-    return " ".join(text.split())[:80].strip()
+    return " ".join(text.split())
 
 
 def _literal(match: re.Match[str], place: str) -> str:

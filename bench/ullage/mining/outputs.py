@@ -11,6 +11,7 @@ from ullage.lines import block_text
 from ullage.mining.candidates import Candidate, Settled, Sighting, settle, tell, unique
 from ullage.mining.code import command_name
 from ullage.mining.source import Line, Source
+from ullage.terms import terms
 from ullage.types import Grader
 
 _COMMITTED = re.compile(r"^\[(?P<branch>[\w./-]+)(?: \([\w -]+\))? (?P<sha>[0-9a-f]{7,12})\] (?P<subject>.{8,100})$")
@@ -34,7 +35,8 @@ _EXIT = re.compile(r"\b[Ee]xit(?:ed with)? (?:code|status):? (?P<code>\d{1,3})\b
 _COUNTED = re.compile(r"^(?P<count>\d+) (?P<path>(?:[\w.@+-]+/)*[\w.@+-]+\.\w+)$")
 _URL_RESULT = re.compile(r"^(?P<url>https?://\S+)$")
 _NOTHING = re.compile(r"^(?:no (?:matches|files|results) found|found 0\b)", re.IGNORECASE)
-_SEARCH_LONGEST = 40
+_PLAIN_PATTERN = re.compile(r"(?=.*[A-Za-z]{4})[\w .:/=-]{4,40}", re.ASCII)
+"""Search patterns that a person would name: words and identifiers, no regular expressions."""
 
 
 def commits(source: Source) -> Iterator[Candidate]:
@@ -62,6 +64,7 @@ def commits(source: Source) -> Iterator[Candidate]:
 
 def _commit(source: Source, subject: str, sightings: list[Sighting]) -> Iterator[Candidate]:
     shas = unique(s.value for s in sightings)
+    shas = unique((*shas, *(full for full in source.full_hashes if full.startswith(max(shas, key=len)))))
     longest = max(shas, key=len)
     if any(not longest.startswith(sha) for sha in shas):
         return  # amended or rebased: the subject names several commits
@@ -160,7 +163,7 @@ def errors(source: Source) -> Iterator[Candidate]:
             sighting = Sighting(value=match.group("text").strip(), message=line.message, span=source.span(line))
             located[source.relative(match.group("path")), match.group("line")].append(sighting)
         labelled = _LABELLED.match(line.text)
-        if labelled and name and (name, line.message) not in seen:
+        if labelled and nameable(name) and (name, line.message) not in seen:
             seen.add((name, line.message))
             whole = labelled.group("whole")
             value = whole if re.match(r"[\w.]+(?:Error|Exception):", whole) else labelled.group("text")
@@ -189,7 +192,7 @@ def exits(source: Source) -> Iterator[Candidate]:
             )
             codes[command_name(line.action.command)].append(sighting)
     for name, sightings in codes.items():
-        if name and len({s.value for s in sightings}) == 1 and sightings[0].value not in {"0", "1"}:
+        if nameable(name) and len({s.value for s in sightings}) == 1 and sightings[0].value not in {"0", "1"}:
             question = tell(source.language, f"With which exit code did `{name}` end?", f"`{name}` 的退出码是多少？")
             yield _fact("exit", "recall", question, settle(sightings), "numeric", (name,))
 
@@ -219,6 +222,8 @@ def _first_errors(source: Source) -> dict[tuple[int, int], Sighting]:
         match = _COMPILE.match(line.text)
         if match and (line.message, line.block) not in found:
             text = re.sub(r"\s*\([\w-]+\)$", "", match.group("text").strip())
+            if text.count("`") % 2 or '"' in text or len(terms(text)) < 3:
+                continue  # it could not be quoted in a question, or says too little to be told apart
             found[line.message, line.block] = Sighting(value=text, message=line.message, span=source.span(line))
     return found
 
@@ -270,7 +275,7 @@ def links(source: Source) -> Iterator[Candidate]:
             sighting = Sighting(value=match.group("url"), message=line.message, span=source.span(line))
             found[" ".join(command_name(line.action.command).split()[:4])].append(sighting)
     for name, sightings in found.items():
-        if name and len({s.value for s in sightings}) == 1:
+        if nameable(name) and len({s.value for s in sightings}) == 1:
             question = tell(source.language, f"Which URL did `{name}` print?", f"`{name}` 输出的链接是什么？")
             yield _fact("url", "recall", question, settle(sightings), "normalised", (name,))
 
@@ -280,9 +285,7 @@ def searches(source: Source) -> Iterator[Candidate]:
     found: dict[str, list[Sighting]] = defaultdict(list)
     for action in source.actions:
         pattern = action.target
-        if action.kind != "search" or action.failed or action.result is None or not 3 <= len(pattern) <= _SEARCH_LONGEST:
-            continue
-        if "\n" in pattern or "`" in pattern or not re.search(r"[A-Za-z]{3}", pattern):
+        if action.kind != "search" or action.failed or action.result is None or not _PLAIN_PATTERN.fullmatch(pattern):
             continue
         text = block_text(source.trace.messages[action.result.message].blocks[action.result.block])
         value = "no" if _NOTHING.match(text.strip()) else "yes"
@@ -316,6 +319,11 @@ def searches(source: Source) -> Iterator[Candidate]:
 
 def _shell_lines(source: Source) -> Iterator[Line]:
     return (line for line in source.lines if line.kind == "result" and line.action is not None and line.action.kind == "shell")
+
+
+def nameable(name: str) -> bool:
+    """Whether a command can be named in a question: one plain command, not a script."""
+    return 3 <= len(name) <= 70 and not re.search(r"&&|\|\||;|\n|<<|`|\$\(|\|", name)
 
 
 def _type(sightings: list[Sighting]) -> str:

@@ -21,6 +21,7 @@ CHINESE_SHARE = 0.3
 """Share of Chinese among the letters of what people and the model say, from which questions are put in Chinese."""
 LONGEST_BLOCK = 200_000
 """Characters of one block that are read: beyond it a block is a dump, and work must stay linear with a small factor."""
+_HASH = re.compile(r"\b[0-9a-f]{40}\b")
 _INJECTED = re.compile(
     r"^\s*<[a-z][\w-]*>|^Caveat: |^\[Request interrupted|^This session is being continued|^Base directory for this skill"
 )
@@ -82,6 +83,11 @@ class Source:
         said = " ".join(line.text for line in self.lines if line.kind == "text")[:40_000]
         return "zh" if cjk_share(said) >= CHINESE_SHARE else "en"
 
+    @cached_property
+    def full_hashes(self) -> frozenset[str]:
+        """All full commit hashes that tools printed."""
+        return frozenset(found for line in self.lines if line.kind == "result" for found in _HASH.findall(line.text))
+
     def relative(self, path: str) -> str:
         """A path without the session's working directory."""
         root = self.trace.meta.cwd.rstrip("/")
@@ -101,10 +107,14 @@ class Source:
     @cached_property
     def _tails(self) -> dict[str, set[str]]:
         """Each tail of each file of the trace with the files that end in it."""
-        files = {self.relative(a.target) for a in self.actions if a.kind in {"read", "create", "edit", "delete"} and a.target}
+        files = {
+            self.relative(a.target).lstrip("./")
+            for a in self.actions
+            if a.kind in {"read", "create", "edit", "delete"} and a.target
+        }
         for line in self.lines:
             if line.kind == "result" and "/" in line.text:
-                files.update(self.relative(f.value) for f in find("path", line.text[:200]))
+                files.update(self.relative(f.value).lstrip("./") for f in find("path", line.text[:200]))
         tails: dict[str, set[str]] = defaultdict(set)
         for path in files:
             parts = path.strip("/").split("/")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ullage.actions import Action, actions
+from ullage.actions import Action
 from ullage.readers._query import VERBS, Query, asks_negative, is_obligation, polar, scope_of, verb_of
 from ullage.readers._retrieval import Corpus, Hit
 from ullage.scoring import same_path
 from ullage.terms import question_terms
-from ullage.types import Message
 from ullage.values import find
 
 NOTHING_FOUND = re.compile(
@@ -47,8 +46,17 @@ def answer_choice(query: Query, corpus: Corpus, threshold: float) -> str | None:
 
 
 def covering(query: Query, corpus: Corpus, threshold: float) -> list[Hit]:
-    """Lines that cover enough of the question, everything spelled exactly included."""
-    return [hit for hit in corpus.rank(query.terms) if hit.coverage >= threshold and query.focus <= hit.near and hit.inside]
+    """Lines that cover enough of the question, everything spelled exactly included.
+
+    A line of a result may hold none of the words itself when it bears a label of its own, like an exit code or an error.
+    """
+    focus = {corpus.resolved(term) for term in query.focus}
+    labelled = query.kind in {"exit", "error", "url", "count", "duration"}
+    return [
+        hit
+        for hit in corpus.rank(query.terms, query.light)
+        if hit.coverage >= threshold and focus <= hit.near and (hit.inside or (labelled and hit.unit.kind == "result"))
+    ]
 
 
 def _permission(query: Query, corpus: Corpus, threshold: float) -> str | None:
@@ -73,8 +81,12 @@ def _polar(query: Query, corpus: Corpus, threshold: float) -> str | None:
 
 def _searched(query: Query, corpus: Corpus, threshold: float) -> str | None:
     """Whether a search found something: its result says nothing was found, or shows lines that hold what was sought."""
-    sought = set(query.focus) or set(query.terms)
-    hits = [hit for hit in corpus.rank(query.terms) if hit.coverage >= threshold and query.focus <= hit.near]
+    sought = {corpus.resolved(term) for term in query.focus or query.terms}
+    hits = [
+        hit
+        for hit in corpus.rank(query.terms, query.light)
+        if hit.coverage >= threshold and (not query.focus or sought <= hit.near)
+    ]
     for hit in sorted(hits, key=lambda hit: -hit.message):
         if NOTHING_FOUND.search(hit.unit.text):
             return polar(query.question.choices, positive=False)
@@ -91,7 +103,7 @@ def _searched(query: Query, corpus: Corpus, threshold: float) -> str | None:
 
 def _rerun(query: Query, corpus: Corpus, _threshold: float) -> str | None:
     """Whether tests ran after the last change of a file, read from the calls that are still there."""
-    done = actions(corpus.messages)
+    done = corpus.actions
     named = [f.value for f in find("path", query.text)]
     changed = [a for a in done if a.changes and any(same_path(a.target, path) for path in named)]
     if not changed:
@@ -109,7 +121,7 @@ def _is_test(action: Action, query: Query) -> bool:
 def _first(query: Query, corpus: Corpus, threshold: float) -> str | None:
     """The option whose event comes first; both must be found."""
     verb = verb_of(query.text)
-    done = actions(corpus.messages)
+    done = corpus.actions
     places = {}
     for option in query.question.choices:
         place = _place_of(option, verb, done, corpus, threshold)
@@ -143,10 +155,10 @@ def _option(query: Query, corpus: Corpus, threshold: float) -> str | None:
             continue
         weights = {term: corpus.idf(term) for term in own}
         best = 0.0
-        for hit in corpus.rank((*query.terms, *own)):
+        for hit in corpus.rank((*query.terms, *own), query.light):
             mine = sum(weights[t] for t in own if t in hit.near) / sum(weights.values())
             asked = _coverage(query, corpus, hit)
-            if mine >= OPTION_SHARE and asked >= threshold and query.focus <= hit.near:
+            if mine >= OPTION_SHARE and asked >= threshold and {corpus.resolved(t) for t in query.focus} <= hit.near:
                 best = max(best, mine + asked)
         if best:
             scored.append((best, option))
@@ -157,8 +169,9 @@ def _option(query: Query, corpus: Corpus, threshold: float) -> str | None:
 
 
 def _coverage(query: Query, corpus: Corpus, hit: Hit) -> float:
-    whole = sum(corpus.idf(term) for term in query.terms)
-    return sum(corpus.idf(term) for term in query.terms if term in hit.near) / whole if whole else 0.0
+    weights = corpus.weights(query.terms, query.light)
+    whole = sum(weights.values())
+    return sum(weight for term, weight in weights.items() if term in hit.near) / whole if whole else 0.0
 
 
 def _outcome(query: Query, corpus: Corpus, threshold: float) -> str | None:
@@ -172,7 +185,7 @@ def _outcome(query: Query, corpus: Corpus, threshold: float) -> str | None:
 def answer_set(query: Query, corpus: Corpus, threshold: float) -> str | None:
     """All items that the context gives for a set question; none when it gives none."""
     verb, scope = verb_of(query.text), scope_of(query.text)
-    found = _touched(corpus.messages, verb, scope) if verb else {}
+    found = _touched(corpus.actions, verb, scope) if verb else {}
     if verb:
         found |= _listed(corpus, verb, scope, found)
     else:
@@ -182,9 +195,9 @@ def answer_set(query: Query, corpus: Corpus, threshold: float) -> str | None:
     return ", ".join(sorted(found)) or None
 
 
-def _touched(messages: Sequence[Message], verb: str, scope: str) -> dict[str, None]:
+def _touched(done: Sequence[Action], verb: str, scope: str) -> dict[str, None]:
     kinds = {"create", "edit"} if verb == "edit" else {verb}
-    paths = [a.target for a in actions(messages) if a.kind in kinds and not a.failed and in_scope(a.target, scope)]
+    paths = [a.target for a in done if a.kind in kinds and not a.failed and in_scope(a.target, scope)]
     unique: dict[str, None] = {}
     for path in paths:
         if not any(same_path(path, known) for known in unique):

@@ -33,13 +33,21 @@ _CUES: tuple[tuple[str, str], ...] = (
     ("port", r"\b(?:which|what)(?: tcp)? port\b|(?:哪个|什么)端口|端口(?:号)?是"),
     ("percent", r"\b(?:which|what) percent(?:age)?\b|百分之几|百分比"),
 )  # fmt: skip
+_NEXT = re.compile(
+    r"\b(?:which|what) (?:item|step|task|to-?do)\b.*\b(?:after|follows?|next)\b|\bwhat (?:comes|follows|is next)\b|(?:之后|后面|接下来)的?(?:下一项|下一步|一项|是什么|步骤)|下一(?:项|步)",
+    re.IGNORECASE,
+)
+_FIX = re.compile(
+    r"\b(?:edited|changed|modified|touched)\b.*\b(?:fix|cure|resolve|solve|repair)\w*\b|修复.*(?:修改|改|编辑)", re.IGNORECASE
+)
 CUES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _CUES)
 FRAME_WORDS = frozenset(
     stem(word)
     for word in """value set define defined called call name named use used using give gave given mention mentioned connection session
     agent user conversation latest last change changed current currently now according new still recorded record report reported say
     said show shown result run ran end ended finally finish finished answer assistant appear appeared happen happened find found take
-    taken took stand stood file files""".split()  # noqa: SIM905 - a word list reads best as text
+    taken took stand stood file files function method class type struct interface enum trait line output search anything match test tests
+    item list to-do item fix error step print printed directory folder whole two these""".split()  # noqa: SIM905 - a word list reads best as text
 )
 _FRAME_CJK = re.compile(
     r"会话|用户|助手|提到|最后|最新|现在|目前|当前|时候|之后|以后|定义|叫做|名为|使用|给出|告诉|一次|中的|是什么|是多少|哪一个|请问|根据|里面|文件|运行|结果|为止|本次|有没有|是否|什么"
@@ -79,7 +87,10 @@ _IN_DEFINING_FILE = re.compile(
 
 
 class Query(NamedTuple):
-    """A question, read: ``terms`` to find, ``focus`` those that name something by its exact spelling, and the relation."""
+    """A question, read: ``terms`` to find, ``focus`` those that name something by its exact spelling, and the relation.
+
+    ``light`` are terms that only frame the question: they count little.
+    """
 
     question: Question
     text: str
@@ -87,6 +98,7 @@ class Query(NamedTuple):
     terms: tuple[str, ...]
     focus: frozenset[str]
     relation: str
+    light: frozenset[str] = frozenset()
     noun: str = ""
     quoted: tuple[str, ...] = ()
 
@@ -95,13 +107,26 @@ def read_question(question: Question) -> Query:
     """Analyse one question; rules alone, the same for every question."""
     text = fold(question.text).strip()
     kind, rest = _kind(text, question)
-    found = tuple(term for term in question_terms(_FRAME_CJK.sub(" ", rest)) if term not in FRAME_WORDS)
+    found = question_terms(_FRAME_CJK.sub(" ", rest))
+    if question.grader == "choice" and not is_polar(question.choices):
+        offered = {term for choice in question.choices for term in question_terms(choice)}
+        found = tuple(term for term in found if term not in offered)
+    named = frozenset(question_terms(" ".join(next(filter(None, match)) for match in _BACKTICK.findall(text))))
+    light = frozenset(term for term in found if term in FRAME_WORDS) - named
     quoted = tuple(next(filter(None, match)) for match in _BACKTICK.findall(text))
     focus = frozenset(term for name in quoted for term in question_terms(name) if not any(c.isspace() for c in name))
     focus |= frozenset(term for term in found if re.search(r"\d|_|[./:@#]", term))
     noun = re.search(r"\bhow (?:many|much) ([a-z]+)|多少(?:个|条|次|行|份)?([\u4e00-\u9fff]{1,2})", text, re.IGNORECASE)
     return Query(
-        question, text, kind, found, focus, _relation(text, question), (noun.group(1) or noun.group(2)) if noun else "", quoted
+        question,
+        text,
+        kind,
+        found,
+        focus,
+        _relation(text, question),
+        light,
+        (noun.group(1) or noun.group(2)) if noun else "",
+        quoted,
     )
 
 
@@ -116,9 +141,10 @@ def _kind(text: str, question: Question) -> tuple[str, str]:
 
 
 def _relation(text: str, question: Question) -> str:
-    if question.grader != "choice":
-        return "set" if question.grader == "set" else ""
     bare = _BACKTICK.sub(" ", text)
+    if question.grader != "choice":
+        relations = {"set": question.grader == "set", "next": bool(_NEXT.search(bare)), "fix": bool(_FIX.search(bare))}
+        return next((relation for relation, holds in relations.items() if holds), "")
     if is_polar(question.choices):
         tests = (("rerun", _RERUN), ("search", _SEARCH), ("permission", _PERMISSION), ("polar", _ANYTHING))
         return next(relation for relation, pattern in tests if pattern.search(bare))

@@ -6,9 +6,12 @@ import heapq
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
+from ullage.actions import Action, actions
 from ullage.lines import Header, MessageIndex, Unit, index_of
+from ullage.terms import path_tails
 from ullage.types import Message
 
 HEADER_WEIGHT = 0.9
@@ -16,11 +19,13 @@ HEADING_WEIGHT = 0.7
 NEIGHBOUR_WEIGHT = 0.4
 """What a term counts for when it stands not in the line itself but in the call that it answers, in the heading above it,
 or in the sentence before it: the further away, the less it is evidence for the same fact."""
+LIGHT_WEIGHT = 0.15
+"""What a word counts for that only frames a question ("the function", "when they last ran"): enough to break ties."""
 POOL = 600
 """Lines looked at closely for one question; the others cover fewer of its rare terms."""
 SHORT_RESULT = 12
 """Lines of a result that are looked at when only its call matches the question."""
-FINALISTS = 40
+FINALISTS = 150
 
 _EMPTY = Header("", {}, frozenset())
 _SHIFT = 20
@@ -62,12 +67,23 @@ class Corpus:
                 if call_id is not None:
                     self.results[call_id] = (position, block)
 
+    def resolved(self, term: str) -> str:
+        """The term itself, or the longest end of a path that the context knows; the term when it knows none."""
+        if "/" not in term or self.where(term) or term in self._by_term:
+            return term
+        return next((tail for tail in path_tails(term) if self.where(tail) or tail in self._by_term), term)
+
     def where(self, term: str) -> list[tuple[int, tuple[int, ...]]]:
         """Messages that hold a term, with the numbers of its lines."""
         known = self._where.get(term)
         if known is None:
             known = self._where[term] = [(n, found) for n, i in enumerate(self.indices) if (found := i.postings.get(term))]
         return known
+
+    @cached_property
+    def actions(self) -> list[Action]:
+        """What the agent did, as far as the context still shows it."""
+        return actions(self.messages)
 
     def idf(self, term: str) -> float:
         """How much a term tells (BM25's inverse document frequency over lines); most for a term that never occurs."""
@@ -85,9 +101,17 @@ class Corpus:
             call = getattr(block, "id", None)
         return self.headers.get(call, _EMPTY) if call else _EMPTY
 
-    def rank(self, terms: Iterable[str], limit: int = FINALISTS) -> list[Hit]:
+    def weights(self, terms: Iterable[str], light: frozenset[str] = frozenset()) -> dict[str, float]:
+        """Terms as the context spells them, with their weights; ``light`` ones count a fraction."""
+        found = {}
+        for term in terms:
+            spelled = self.resolved(term)
+            found[spelled] = self.idf(spelled) * (LIGHT_WEIGHT if term in light else 1.0)
+        return found
+
+    def rank(self, terms: Iterable[str], light: frozenset[str] = frozenset(), limit: int = FINALISTS) -> list[Hit]:
         """The lines that cover most of the terms, best first; of equals the later one first."""
-        weights = {term: self.idf(term) for term in terms}
+        weights = self.weights(terms, light)
         whole = sum(weights.values())
         if not whole or not self.size:
             return []

@@ -11,6 +11,7 @@ from ullage.readers._choices import answer_choice, answer_set, covering
 from ullage.readers._extraction import extract
 from ullage.readers._query import Query, defining_file, read_question
 from ullage.readers._retrieval import Corpus
+from ullage.readers._sequences import answer_fix, answer_next
 from ullage.types import Message
 
 QUALITY_WEIGHT = 0.08
@@ -35,6 +36,10 @@ class Lexical(Reader):
     def _answer(self, corpus: Corpus, query: Query) -> str | None:
         if query.relation == "set":
             return answer_set(query, corpus, self.threshold)
+        if query.relation == "next":
+            return answer_next(query, corpus, self.threshold)
+        if query.relation == "fix":
+            return answer_fix(query, corpus, self.threshold) or self._value(corpus, query)
         if query.relation:
             return answer_choice(query, corpus, self.threshold)
         resolved = self._resolved(corpus, query)
