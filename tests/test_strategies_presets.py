@@ -57,7 +57,7 @@ def test_auto_offloads_a_large_result_at_arrival_and_forgets_it_after_twenty_cal
     decision = auto.decide(view_of(messages, moment=Moment.ARRIVAL))
     (stash,) = [edit for edit in decision.edits if isinstance(edit, Stash)]
     assert stash == Stash(ref="mem_1_t_0", content="line of text\n" * 1000)
-    text = decision.edits[0].blocks[0].content[0].text  # type: ignore[union-attr]
+    text = decision.edits[0].blocks[0].content[0].text  # type: ignore[union-attr]  # a rewritten result, by the line above
     assert text.startswith("[Offloaded: 1 blocks, ~3,250 tokens]\n")
     assert len(text) < 4000
     for call, blank in ((20, False), (21, True)):
@@ -71,7 +71,7 @@ def test_profile_1_62_shortens_at_arrival_and_leaves_references_that_resolve() -
     messages = [user("task", "u"), tool_call("c", "t"), tool_result("r", t=words)]
     (auto,) = load_strategies("auto(profile='1.62')")
     decision = auto.decide(view_of(messages, moment=Moment.ARRIVAL))
-    text = decision.edits[0].blocks[0].content[0].text  # type: ignore[union-attr]
+    text = decision.edits[0].blocks[0].content[0].text  # type: ignore[union-attr]  # a rewritten result, by the line above
     assert text.startswith("[Truncated: 1 block, ~4,223 tokens]\n\nw0 w1 ")
     assert text.endswith("w2999\n\n[Stashed] [ref: t_0]")
     store = FakeStore({edit.ref: edit.content for edit in decision.edits if isinstance(edit, Stash)})

@@ -23,16 +23,16 @@ from typing import Any
 warnings.simplefilter("ignore")
 logging.disable(logging.CRITICAL)
 
-from strands import Agent  # noqa: E402
-from strands.agent.conversation_manager import (  # noqa: E402
+from strands import Agent  # noqa: E402 - logging is off before the package speaks
+from strands.agent.conversation_manager import (  # noqa: E402 - logging is off before the package speaks
     NullConversationManager,
     SlidingWindowConversationManager,
     SummarizingConversationManager,
 )
-from strands.agent.conversation_manager.compression import context_compression, pin_message  # noqa: E402
-from strands.event_loop.event_loop import _estimate_input_tokens  # noqa: E402
-from strands.models.model import Model  # noqa: E402
-from strands.types.exceptions import ContextWindowOverflowException  # noqa: E402
+from strands.agent.conversation_manager.compression import context_compression, pin_message  # noqa: E402 - logging is off before the package speaks
+from strands.event_loop.event_loop import _estimate_input_tokens  # noqa: E402 - logging is off before the package speaks
+from strands.models.model import Model  # noqa: E402 - logging is off before the package speaks
+from strands.types.exceptions import ContextWindowOverflowException  # noqa: E402 - logging is off before the package speaks
 
 Case = dict[str, Any]
 
