@@ -184,7 +184,8 @@ def _replay(
 def _checkers(prepared: Prepared, strategies: Sequence[Strategy]) -> Checkers:
     invariants = [registry.load("invariants", name) for name in registry.names("invariants")]
     promises = tuple(dict.fromkeys(promise for strategy in strategies for promise in strategy.promises))
-    return Checkers(invariants, prepared.trace, promises=promises, provider="anthropic")
+    offered = [tool for strategy in strategies for tool in strategy.offered_tools()]
+    return Checkers(invariants, prepared.trace, promises=promises, provider="anthropic", offered=offered)
 
 
 def _setup(prepared: Prepared, strategies: tuple[Strategy, ...], options: RunOptions, ask: Any) -> Setup:
