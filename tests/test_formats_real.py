@@ -207,3 +207,78 @@ def test_real_traces_survive_the_canonical_form() -> None:
             for trace in load(row.file).traces:
                 (line,) = encode_traces([trace]).splitlines()
                 assert msgspec.json.decode(line, type=Trace) == trace
+
+
+def test_swe_agent_runs_agree_with_the_index() -> None:
+    """Calls exact; usage is the run's total, absent in a replayed demonstration."""
+    assert rows("swe-agent")
+    for row in rows("swe-agent"):
+        (trace,) = load(row.file).traces
+        check_order(trace)
+        usage = trace.total_usage or Usage()
+        assert len(trace.calls) == int(row.calls), row.file
+        assert row.agrees("in", usage.prompt), row.file
+        assert row.agrees("out", usage.output), row.file
+
+
+def test_tau_bench_episodes_agree_with_the_index() -> None:
+    """Calls and conversations."""
+    for row in rows("tau-bench-v1"):
+        traces = load(row.file).traces
+        assert sum(len(trace.calls) for trace in traces) == int(row.calls), row.file
+        for trace in traces:
+            check_order(trace)
+
+
+def test_tau2_simulations_agree_with_the_index() -> None:
+    """The index counts the canned greeting of each simulation as a call; the sums are the agent's alone."""
+    assert rows("tau2")
+    for row in rows("tau2"):
+        traces = load(row.file).traces
+        usage = total(traces)
+        assert sum(len(trace.calls) for trace in traces) + len(traces) == int(row.calls), row.file
+        if row.tokens != "none":
+            assert row.agrees("in", usage.prompt), row.file
+            assert row.agrees("out", usage.output), row.file
+        for trace in traces:
+            check_order(trace)
+            assert all(message.role == "assistant" for message in trace.messages if message.tool_use_ids), row.file
+
+
+def test_inspect_logs_agree_with_the_index() -> None:
+    """Model events of graders are children; the sample's total covers all of them."""
+    assert rows("inspect")
+    for row in rows("inspect"):
+        traces = load(row.file).traces
+        children = tuple(child for trace in traces for child in trace.children)
+        if row.calls != "-":
+            assert sum(len(trace.calls) for trace in (*traces, *children)) == int(row.calls), row.file
+        stated = sum((trace.total_usage for trace in traces if trace.total_usage is not None), Usage())
+        assert total((*traces, *children)) == stated, row.file
+        for name, value in {"in": stated.prompt, "cached": stated.cache_read, "out": stated.output}.items():
+            assert row.agrees(name, value), (row.file, name, value)
+        for trace in traces:
+            check_order(trace)
+
+
+def test_gemini_chats_agree_with_the_index() -> None:
+    """The index counts every reply as a call and leaves thoughts out of the output."""
+    real = [row for row in rows("gemini-cli") if "fixture" not in row.file]
+    assert real
+    for row in real:
+        (trace,) = load(row.file).traces
+        check_order(trace)
+        usage = total((trace,))
+        thoughts = sum(msgspec.json.decode(call.extra)["thoughts"] for call in trace.calls if call.extra)
+        assert sum(message.role == "assistant" for message in trace.messages) == int(row.calls), row.file
+        for name, value in {"in": usage.prompt, "cached": usage.cache_read, "out": usage.output - thoughts}.items():
+            assert row.agrees(name, value), (row.file, name, value)
+
+
+def test_openhands_runs_agree_with_the_index() -> None:
+    """One call for each reply of the agent."""
+    for row in rows("openhands"):
+        traces = load(row.file).traces
+        assert sum(len(trace.calls) for trace in traces) == int(row.calls), row.file
+        for trace in traces:
+            check_order(trace)

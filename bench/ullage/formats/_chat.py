@@ -31,7 +31,8 @@ from ullage.types import (
 
 UsageOf = Callable[[dict[str, Any]], tuple[Usage | None, int | None, str]]
 """From a recorded assistant message: its usage, its time in milliseconds and its model, where known."""
-_KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", "function_call", "reasoning_content", "refusal"})
+_CALL_KEYS = frozenset({"tool_calls", "tool_call_id", "name", "function_call", "is_error"})
+_KEYS = _CALL_KEYS | {"role", "content", "reasoning_content", "refusal"}
 
 
 def chat_trace(
@@ -87,10 +88,12 @@ class Conversation:
         usage: Usage | None = None,
         model: str = "",
         human: bool = True,
+        counted: bool = True,
+        extra: str = "",
     ) -> None:
-        """Take one message; an assistant message is a call."""
+        """Take one message; an assistant message is a call unless it is not ``counted``. ``extra`` goes to the call."""
         message = self._message(row, f"{self.name}/{number}", at, human=human)
-        if message.role == "assistant":
+        if message.role == "assistant" and counted:
             place = len(self.messages)
             self.calls.append(
                 Call(
@@ -101,6 +104,7 @@ class Conversation:
                     model=model or self.model,
                     usage=usage,
                     output_reliable=usage is not None,
+                    extra=extra,
                 )
             )
         last = self.messages[-1] if self.messages else None
@@ -114,7 +118,8 @@ class Conversation:
         extra = {key: value for key, value in row.items() if key not in _KEYS and value not in (None, "", [], {})}
         kept = canonical_json(extra) if extra else ""
         if role in ("tool", "function"):
-            result = ToolResult(tool_use_id=self._answered(row), content=items_of(row.get("content")))
+            failed = bool(row.get("is_error"))
+            result = ToolResult(tool_use_id=self._answered(row), content=items_of(row.get("content")), is_error=failed)
             return Message(id=message_id, role="user", blocks=(result,), at=at, extra=kept)
         if role == "assistant":
             blocks = _assistant_blocks(row, message_id)

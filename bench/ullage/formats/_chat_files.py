@@ -89,11 +89,9 @@ def _make(make: Make, row: Any, messages: list[dict[str, Any]], source: Source, 
 def _cut(head: bytes) -> Any:
     """Of a first value that is longer than the head: a list of its first message."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip().decode("utf-8", "replace")
-    for opening in ('"messages"', '"trajectory"'):
-        place = text.find(opening)
-        if 0 <= place < 4096:
-            text = text[max(0, text.find("[", place)) :]
-            break
+    places = [place for opening in ('"messages"', '"trajectory"') if 0 <= (place := text.find(opening)) < 4096]
+    if places:
+        text = text[max(0, text.find("[", min(places))) :]
     return [first_value(text[1:].encode())] if text.startswith("[") else None
 
 

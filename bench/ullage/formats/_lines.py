@@ -71,18 +71,25 @@ class LineReader:
 
 def document(source: Source, expected: str) -> tuple[Any, bool]:
     """The one JSON value of a file, and whether its text had to be repaired; ``TraceError`` with the line where it ends."""
-    data = source.data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        return decode_leniently(source.data)
+    except json.JSONDecodeError as error:
+        raise TraceError(str(source), f"JSON that breaks off ({error.msg})", expected, error.lineno) from error
+    except ValueError as error:
+        raise TraceError(str(source), f"JSON that cannot be read ({error})", expected) from error
+
+
+def decode_leniently(data: bytes) -> tuple[Any, bool]:
+    """A JSON value, and whether its text had to be repaired; raises ``ValueError``, with the place where there is one."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         return _DECODER.decode(data), False
     except _FAULTS:
         pass
-    text = data.decode("utf-8", "replace")
     try:
-        return without_surrogates(_LENIENT.decode(text)), True
-    except json.JSONDecodeError as error:
-        raise TraceError(str(source), f"JSON that breaks off ({error.msg})", expected, error.lineno) from error
-    except _FAULTS as error:
-        raise TraceError(str(source), f"JSON that cannot be read ({error})", expected) from error
+        return without_surrogates(_LENIENT.decode(data.decode("utf-8", "replace"))), True
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def first_value(head: bytes) -> Any:

@@ -1,0 +1,172 @@
+"""Gemini CLI chats: one message a call with its tool results inside; a JSON file, or since 0.40 lines with patches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ullage.errors import TraceError
+from ullage.formats import Format, Imported, LineCounts, Source
+from ullage.formats._anthropic import milliseconds, whole
+from ullage.formats._facts import in_order, main_model, model_changes, provenance_of
+from ullage.formats._lines import LineReader, document, first_value, list_at, object_at
+from ullage.formats._usage import included_usage
+from ullage.types import (
+    Block,
+    Call,
+    Message,
+    Opaque,
+    RecordedEvent,
+    ResultItem,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    Trace,
+    TraceMeta,
+    canonical_json,
+)
+
+_EXPECTED = "a Gemini CLI chat: {sessionId, projectHash, messages}"
+_REPLIES = ("gemini", "model")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeminiCli(Format):
+    """Input includes cached tokens; thoughts are billed as output. A message with zero tokens is a tool step, no call."""
+
+    summary: ClassVar[str] = "Gemini CLI chat JSON, and JSON Lines since 0.40"
+    suffixes: ClassVar[tuple[str, ...]] = (".json", ".jsonl")
+
+    def matches(self, source: Source) -> bool:
+        """The object, or the header line, has a session id and a project hash."""
+        first = first_value(source.head.split(b"\n", 1)[0]) or first_value(source.head)
+        if isinstance(first, dict):
+            return "sessionId" in first and "projectHash" in first
+        return (
+            source.head.lstrip()[:1] == b"{" and b'"sessionId"' in source.head[:2048] and b'"projectHash"' in source.head[:2048]
+        )
+
+    def read(self, source: Source) -> Imported:
+        """Import the chat."""
+        chat, counts, problems = _chat(source)
+        rows = [row for row in list_at(chat, "messages") if isinstance(row, dict)]
+        if not any(row.get("type") in _REPLIES for row in rows):
+            raise TraceError(str(source), "no reply of a model", _EXPECTED)
+        trace = _trace(chat, rows, source)
+        aside = sum(row.get("type") not in ("user", *_REPLIES) for row in rows)
+        lines = LineCounts(read=counts.read or len(rows), opaque=aside, repaired=counts.repaired)
+        return Imported(path=str(source), format="gemini_cli", traces=(trace,), lines=lines, problems=problems)
+
+
+def _chat(source: Source) -> tuple[dict[str, Any], LineCounts, tuple[str, ...]]:
+    """The whole chat; of a file of lines the header with the messages and patches applied in order."""
+    first, _, rest = source.data.lstrip(b"\xef\xbb\xbf \r\n").partition(b"\n")
+    header = first_value(first)
+    if not (isinstance(header, dict) and rest.strip()):
+        value, repaired = document(source, _EXPECTED)
+        return object_at(value), LineCounts(repaired=int(repaired)), ()
+    reader = LineReader(source)
+    chat = _patched(line for _, line in reader.objects())
+    return chat, reader.counts(), tuple(reader.problems)
+
+
+def _patched(lines: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    chat: dict[str, Any] = {}
+    messages: dict[str, dict[str, Any]] = {}
+    for line in lines:
+        if isinstance(line.get("$set"), dict):
+            chat |= line["$set"]
+            if "messages" in line["$set"]:
+                messages = {_key(row, n): row for n, row in enumerate(list_at(line, "$set", "messages")) if isinstance(row, dict)}
+        elif "type" in line and "sessionId" not in line:
+            messages[_key(line, len(messages))] = line
+        else:
+            chat |= line
+    return chat | {"messages": list(messages.values())}
+
+
+def _key(row: dict[str, Any], number: int) -> str:
+    return str(row.get("id") or f"#{number}")
+
+
+def _trace(chat: dict[str, Any], rows: list[dict[str, Any]], source: Source) -> Trace:
+    messages: list[Message] = []
+    calls: list[Call] = []
+    events: list[RecordedEvent] = []
+    for number, row in enumerate(rows):
+        kind, at, name = row.get("type"), milliseconds(row.get("timestamp")), _key(row, number)
+        if kind == "user":
+            messages.append(Message(id=name, role="user", blocks=_parts(row.get("content")), at=at, human=True))
+        elif kind in _REPLIES:
+            call = _call(row, name, len(messages), at)
+            calls += [call] if call is not None else []
+            messages.append(Message(id=name, role="assistant", blocks=_reply(row), at=at))
+            if results := _results(row):
+                messages.append(Message(id=f"{name}/results", role="user", blocks=results, at=at))
+        elif kind == "error":
+            events.append(RecordedEvent(kind="api_error", call=len(calls), at=at, detail=str(row.get("content"))[:200]))
+    return Trace(
+        id=str(chat.get("sessionId") or source.path.name),
+        messages=tuple(messages),
+        calls=tuple(calls),
+        events=in_order([*events, *model_changes(calls)]),
+        meta=TraceMeta(format="gemini_cli", source=source.path.name, model=main_model(calls), client="gemini-cli"),
+        provenance=provenance_of(calls, "read"),
+    )
+
+
+def _call(row: dict[str, Any], name: str, place: int, at: int | None) -> Call | None:
+    tokens = row.get("tokens")
+    usage, extra = None, ""
+    if isinstance(tokens, dict):
+        thoughts = whole(tokens.get("thoughts"))
+        prompt = whole(tokens.get("input")) + whole(tokens.get("tool"))
+        usage = included_usage(prompt, whole(tokens.get("cached")), whole(tokens.get("output")) + thoughts)
+        extra = canonical_json({"thoughts": thoughts}) if thoughts else ""
+        if not usage.prompt and not usage.output:
+            return None
+    model = str(row.get("model") or "")
+    return Call(id=name, upto=place, reply=place, at=at, model=model, usage=usage, output_reliable=usage is not None, extra=extra)
+
+
+def _reply(row: dict[str, Any]) -> tuple[Block, ...]:
+    thoughts = [one for one in list_at(row, "thoughts") if isinstance(one, dict)]
+    texts = ["\n".join(str(one[key]) for key in ("subject", "description") if one.get(key)) for one in thoughts]
+    blocks: list[Block] = [Thinking(text=text) for text in texts if text]
+    blocks += _parts(row.get("content", row.get("parts")))
+    for call in list_at(row, "toolCalls"):
+        arguments = canonical_json(call.get("args") or {})
+        blocks.append(ToolUse(id=str(call.get("id") or ""), name=str(call.get("name") or ""), arguments=arguments))
+    return tuple(blocks)
+
+
+def _results(row: dict[str, Any]) -> tuple[ToolResult, ...]:
+    """Tool results as sent back; ``resultDisplay`` repeats them for the screen."""
+    found = []
+    for call in list_at(row, "toolCalls"):
+        if call.get("result") is not None:
+            failed = call.get("status") == "error"
+            found.append(ToolResult(tool_use_id=str(call.get("id") or ""), content=_parts(call["result"]), is_error=failed))
+    return tuple(found)
+
+
+def _parts(content: Any) -> tuple[ResultItem, ...]:
+    """Text parts and function responses; anything else verbatim."""
+    if isinstance(content, str):
+        return (Text(text=content),) if content else ()
+    return tuple(_part(part) for part in (content if isinstance(content, list) else [content] if content else []))
+
+
+def _part(part: Any) -> ResultItem:
+    if isinstance(part, str):
+        return Text(text=part)
+    if isinstance(part, dict) and isinstance(part.get("text"), str):
+        return Text(text=part["text"])
+    response = object_at(part, "functionResponse", "response")
+    if isinstance(response.get("output"), str):
+        return Text(text=response["output"])
+    if response:
+        return Text(text=canonical_json(response))
+    return Opaque(kind="part", data=canonical_json(part))
