@@ -25,8 +25,9 @@ MOST_WORDS = 30
 
 _ABSTAIN = re.compile(
     r"^(?:i (?:do not|don't|cannot|can't) (?:know|tell|say|find|determine)\b.*|(?:i have )?no (?:idea|information)\b.*|i am not sure\b.*|"
-    r"i'm not sure\b.*|(?:it |this |that )?(?:is |was )?(?:unknown|not (?:mentioned|stated|given|specified|known|available|recorded|found|"
-    r"provided|in the (?:context|session|conversation)))\b.*|no (?:information|mention|answer|such \w+)\b.*|n/?a|none given|"
+    r"i'm not sure\b.*|(?:(?:it|this|that) )?(?:(?:is|was) )?(?:unknown|not (?:mentioned|stated|given|specified|known|available|recorded|found|"
+    r"provided))(?:\W*$|\W+(?:in|by|from|anywhere|here|at all|explicitly|or)\b.*)|not in the (?:context|session|conversation)\b.*|"
+    r"no (?:information|mention|answer)\b.*|n/?a|none given|"
     r"(?:the )?(?:context|session|conversation|history|log) (?:does not|doesn't) \w+.*|"
     r"(?:我)?(?:不知道|不清楚|不确定|无法(?:确定|判断|回答|得知)|没有(?:提到|提及|说明|找到|相关|记录)|未(?:提及|提到|说明|知|记录|找到)).*)$",
     re.IGNORECASE | re.DOTALL,

@@ -62,7 +62,16 @@ def _terms_of_token(token: str) -> tuple[str, ...]:
     parts = _PART.split(whole)
     if len(parts) == 1:
         return () if whole in STOP_WORDS else (stem(whole),)
-    return tuple(dict.fromkeys((whole, *path_tails(whole), *(stem(part) for part in parts if part and part not in STOP_WORDS))))
+    found = [whole, *path_tails(whole), *(stem(part) for part in parts if part and part not in STOP_WORDS)]
+    if ":" in whole or "#" in whole or "@" in whole:
+        found += [part for part in re.split("[:@#]", whole) if _PART.search(part)]
+    if "/" in whole or "." in whole:
+        found.append(ALONE + re.split("[:@#]", whole, maxsplit=1)[0])
+    return tuple(dict.fromkeys(found))
+
+
+ALONE = "^"
+"""Mark of the term that stands for a path as it was written, so that it is not mistaken for the end of a longer one."""
 
 
 def path_tails(path: str) -> list[str]:

@@ -72,7 +72,7 @@ def definitions(source: Source) -> Iterator[Candidate]:
     for line in source.lines:
         path, code, offset = located(source, line)
         match = _DEFINITION.match(code) if path else None
-        if match and not match.group("name").startswith("_"):
+        if match and re.search(r"[a-z][A-Z]|\w_\w", match.group("name")):
             span = source.span(line, 0 if offset else match.start("word"), offset + match.end("name"))
             found[match.group("name")].append(
                 (path, match.group("word").split("(")[0].strip(), Sighting(value=path, message=line.message, span=span))
@@ -80,7 +80,7 @@ def definitions(source: Source) -> Iterator[Candidate]:
     for name, places in found.items():
         paths = {path for path, _, _ in places}
         stem = next(iter(paths)).rsplit("/", 1)[-1].rsplit(".", 1)[0]
-        if len(paths) > 1 or _alike(name, stem):
+        if len(paths) > 1 or _alike(name, stem) or _NO_CODE.search(next(iter(paths))):
             continue
         yield _definition(source, name, places)
 
@@ -112,11 +112,7 @@ def located(source: Source, line: Line) -> tuple[str, str, int]:
         return "", "", 0
     match = _GREP.match(line.text)
     if line.kind == "result" and match and line.action.kind in {"search", "shell"}:
-        if _NO_CODE.search(match.group("path")):
-            return "", "", 0
         return source.relative(match.group("path")), unnumbered(match.group("code"))[0], match.start("code")
-    if _NO_CODE.search(line.action.target):
-        return "", "", 0
     if line.action.kind in {"read", "create", "edit"} and line.action.target and not line.action.failed:
         return source.relative(line.action.target), line.text, 0
     return "", "", 0
@@ -146,7 +142,7 @@ def value_chains(source: Source) -> dict[tuple[str, str], list[Sighting]]:
         if line.text.startswith(("-", "+++", "@@", "*", "//", "#")):
             continue
         path, code, offset = located(source, line)
-        place = path or _command_place(line)
+        place = "" if _NO_CODE.search(path) else path or _command_place(line)
         text = code or line.text
         match = _ASSIGNED.match(text) if place and len(text) < 200 else None
         if match and (value := _literal(match, place)):
@@ -184,9 +180,7 @@ def _literal(match: re.Match[str], place: str) -> str:
         return ""
     declared = data or bool(lead) or key.isupper() or (match.group("sign") == "=" and len(key) >= 8)
     return (
-        value
-        if declared and "%" not in value.rstrip("%") and "\\" not in value and "${" not in value and "{" not in value
-        else ""
+        value if declared and "%" not in value.rstrip("%") and "\\" not in value and "$" not in value and "{" not in value else ""
     )
 
 

@@ -15,7 +15,7 @@ from ullage.terms import terms
 from ullage.types import Grader
 
 _COMMITTED = re.compile(r"^\[(?P<branch>[\w./-]+)(?: \([\w -]+\))? (?P<sha>[0-9a-f]{7,12})\] (?P<subject>.{8,100})$")
-_LOGGED = re.compile(r"^(?:\* )?(?P<sha>[0-9a-f]{7,12}) (?:\([^)]*\) )?(?P<subject>[^\d\W].{11,99})$")
+_LOGGED = re.compile(r"^(?:\* )?(?P<sha>[0-9a-f]{7,12}) (?:\([^)]*\) )?(?P<subject>[^\d\W][^|]{11,99})$")
 _LOG_COMMAND = re.compile(r"\bgit\b.*\b(?:log|reflog|show|cherry|rebase|branch)\b")
 _STAT = re.compile(
     r"^(?P<files>\d+) files? changed(?:, (?P<insertions>\d+) insertions?\(\+\))?(?:, (?P<deletions>\d+) deletions?\(-\))?$"

@@ -34,16 +34,16 @@ _BECAUSE = re.compile(
     r"^(?P<claim2>[^,，。:：\n]{5,50}?)[,，]?(?:是因为|因为|由于)(?P<reason2>[^，。;；\n]{5,60})"
 )
 _INSTEAD = re.compile(
-    r"\b(?:us(?:e|es|ed|ing)|switch(?:ed|ing)? to|go(?:ing)? with|chose|choose|prefer(?:red)?|keep|kept|with)\s+(?P<new>[`\w./()@ -]{2,50}?)\s+(?:instead of|rather than|in place of)\s+(?P<old>[`\w./()@ -]{2,50}?)(?=[.,;:)\n]|\s+(?:to|for|in|because|so|when|and|which|since|as)\b|$)",
+    r"\b(?:us(?:e|es|ed|ing)|switch(?:ed|ing)? to|go(?:ing)? with|chose|choose|prefer(?:red)?|keep|kept|with)\s+(?P<new>[`\w./()@ -]{2,50}?)\s+(?:instead of|rather than|in place of)\s+(?P<old>[`\w./()@ -]{2,50}?)(?=[.,;:)](?:\s|$)|\s+(?:to|for|in|because|so|when|and|which|since|as)\b|$)",
     re.IGNORECASE,
 )
 _NOT_SO = re.compile(
-    r"^(?:[-*•\d.)\s]*)(?P<subject>(?:The |the |A |An |[`A-Z])[^,;:()\n]{2,60}?)\s+(?P<verb>isn't|is not|wasn't|was not|aren't|are not|doesn't|does not|didn't|did not|can't|cannot|won't|will not|hasn't|has not)\s+"
+    r"^(?:[-*•\d.)\s]*)(?P<subject>(?:The |the |A |An |(?!(?:If|When|While|Since|Because|But|And|So|That|There|What|Which|How|Why|Where|Once|After|Before|Although|Though|Yes|No|Note|As)\b)[`A-Z])[^,;:()\n]{2,60}?)\s+(?P<verb>isn't|is not|wasn't|was not|aren't|are not|doesn't|does not|didn't|did not|can't|cannot|won't|will not|hasn't|has not)\s+"
     r"(?P<rest>[^,;:()\n]{6,80}?)(?:[.,;]|\s+(?:because|so|but|and|since)\b|$)"
 )
 _AUXILIARY = {"is": "Is", "wa": "Was", "ar": "Are", "do": "Does", "di": "Did", "ca": "Can", "wi": "Will", "ha": "Has"}
-REASONS = 4
-"""Options of a question for a reason: the chance of guessing is a quarter."""
+REASONS, FEWEST_REASONS = 4, 3
+"""Options of a question for a reason, most and fewest: the chance of guessing is a quarter to a third."""
 
 
 def constraints(source: Source) -> Iterator[Candidate]:
@@ -107,19 +107,24 @@ def reasons(source: Source) -> Iterator[Candidate]:
         if not match:
             continue
         claim, reason = match.group("claim") or match.group("claim2"), match.group("reason") or match.group("reason2")
-        if not _PRONOUN.search(claim) and len(terms(claim)) >= 3 and len(terms(reason)) >= 3 and "`" * 3 not in line.text:
-            found.append((line, claim.strip(" *`-"), reason.strip(" *`")))
+        if _standalone(claim) and len(terms(reason)) >= 3 and reason.count("`") % 2 == 0 and "*" not in reason:
+            found.append((line, claim.strip(" *-"), reason.strip(" *")))
     for n, (line, claim, reason) in enumerate(found):
         others = [found[(n + step) % len(found)][2] for step in range(1, len(found))]
         wrong = [other for other in dict.fromkeys(others) if other != reason and not terms(other) & terms(claim) > terms(reason)][
             : REASONS - 1
         ]
-        if len(wrong) == REASONS - 1:
+        if len(wrong) >= FEWEST_REASONS - 1:
             yield _reason(source, line, claim, reason, wrong)
 
 
+def _standalone(claim: str) -> bool:
+    """Whether a claim can be asked about alone: no pronoun, enough words, balanced quotes."""
+    return not _PRONOUN.search(claim) and len(terms(claim)) >= 3 and claim.count("`") % 2 == 0 and "*" not in claim
+
+
 def _reason(source: Source, line: Line, claim: str, reason: str, wrong: list[str]) -> Candidate:
-    first = claim[0].lower() + claim[1:] if re.match(r"(?:The|A|An|This|Each|All|Some|Both)\b", claim) else claim
+    first = _mid_sentence(source, claim)
     return Candidate(
         family="reason",
         type="decision",
@@ -141,6 +146,8 @@ def replacements(source: Source) -> Iterator[Candidate]:
     for line in source.lines:
         match = _INSTEAD.search(line.text) if line.kind == "text" else None
         if match and not _PRONOUN.search(match.group("new") + " " + match.group("old")) and len(terms(match.group("old"))) >= 1:
+            if "(" in match.group("new").replace("()", "") or _vague(match.group("old")) or _vague(match.group("new")):
+                continue
             found[match.group("old").strip(" `").lower()].append((match.group("new").strip(" `"), line, match))
     for seen in found.values():
         if len({new.lower() for new, _, _ in seen}) > 1:
@@ -162,9 +169,20 @@ def replacements(source: Source) -> Iterator[Candidate]:
         )
 
 
+def _vague(name: str) -> bool:
+    """Whether a name says too little to be asked for: one plain word."""
+    return len(name.split()) < 2 and not re.search(r"[a-z][A-Z]|[_./(]|\d", name.strip("` "))
+
+
 def _ticked(name: str) -> str:
     """A name in backticks when it is spelled like code."""
     return f"`{name}`" if " " not in name and any(True for _ in find("identifier", name)) else name
+
+
+def _mid_sentence(source: Source, text: str) -> str:
+    """A clause as it reads inside a sentence: its first word in lower case unless it is a name."""
+    first = re.match(r"[A-Z][a-z]+(?=[\s-])", text)
+    return text[0].lower() + text[1:] if first and first.group(0) not in source.names else text
 
 
 def denials(source: Source) -> Iterator[Candidate]:
@@ -177,7 +195,7 @@ def denials(source: Source) -> Iterator[Candidate]:
         subject, rest = match.group("subject").strip("*"), match.group("rest").strip("* ")
         if len(terms(f"{subject} {rest}")) < 3 or re.search(r"\b(?:not|no|yet|just|only|any\w*|always|necessarily)\b", rest):
             continue
-        subject = subject[0].lower() + subject[1:] if re.match(r"(?:The|A|An)\b", subject) else subject
+        subject = _mid_sentence(source, subject)
         question = f"{_AUXILIARY[match.group('verb')[:2].lower()]} {subject} {rest}?"
         found[question].append(Sighting(value="no", message=line.message, span=source.span(line), speaker=line.speaker))
     for question, sightings in found.items():

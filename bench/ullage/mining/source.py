@@ -21,6 +21,7 @@ CHINESE_SHARE = 0.3
 """Share of Chinese among the letters of what people and the model say, from which questions are put in Chinese."""
 LONGEST_BLOCK = 200_000
 """Characters of one block that are read: beyond it a block is a dump, and work must stay linear with a small factor."""
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+\b")
 _HASH = re.compile(r"\b[0-9a-f]{40}\b")
 _INJECTED = re.compile(
     r"^\s*<[a-z][\w-]*>|^Caveat: |^\[Request interrupted|^This session is being continued|^Base directory for this skill"
@@ -82,6 +83,11 @@ class Source:
         """Language of the questions: Chinese when people and model mostly speak it, else English."""
         said = " ".join(line.text for line in self.lines if line.kind == "text")[:40_000]
         return "zh" if cjk_share(said) >= CHINESE_SHARE else "en"
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Words that people and the model write with a capital in the middle of a sentence."""
+        return frozenset(found for line in self.lines if line.kind == "text" for found in _NAME.findall(line.text))
 
     @cached_property
     def full_hashes(self) -> frozenset[str]:

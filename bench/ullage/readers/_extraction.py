@@ -284,6 +284,19 @@ def _subject(_query: Query, hit: Hit) -> Extracted | None:
     return Extracted(match.group(1), 3) if match else None
 
 
+_INSTEAD = re.compile(
+    r"\b(?:us(?:e|es|ed|ing)|switch(?:ed|ing)? to|go(?:ing)? with|went with|chose|choose|chosen|prefer(?:red)?|keep|kept|with|to)\s+(?P<new>[^,;:]{2,60}?),?\s+(?:instead of|rather than|in place of)\b"
+    r"|(?:改用|采用|选择|使用|换成|用)(?P<new2>[^,，。]{1,30}?)[,，]?(?:而不是|代替|替代|取代)|\breplaced (?:by|with) (?P<new3>[^,;:.]{2,60})",
+    re.IGNORECASE,
+)
+
+
+def _instead(_query: Query, hit: Hit) -> Extracted | None:
+    match = _INSTEAD.search(hit.unit.text)
+    value = next(filter(None, match.groups()), "") if match else ""
+    return Extracted(value.strip(" `*"), 3) if value else None
+
+
 def _command(query: Query, hit: Hit) -> Extracted | None:
     if hit.unit.kind == "use" and hit.header.command:
         return Extracted(hit.header.command, 2)
@@ -294,5 +307,5 @@ def _command(query: Query, hit: Hit) -> Extracted | None:
 _BY_KIND: dict[str, Callable[[Query, Hit], Extracted | None]] = {
     "value": _value, "path": _path, "directory": _directory, "line": _line, "count": _count, "duration": _duration,
     "percent": _percent, "error": _error, "exit": _exit, "reason": _reason, "subject": _subject, "command": _command,
-    "person": _person, "free": _free,
+    "person": _person, "instead": _instead, "free": _free,
 }  # fmt: skip

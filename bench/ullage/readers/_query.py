@@ -10,6 +10,7 @@ from ullage.terms import fold, question_terms, stem
 
 # The first cue that matches tells the kind; its words are taken out before the search.
 _CUES: tuple[tuple[str, str], ...] = (
+    ("instead", r"\bwhat (?:is|was|will be|should be)?\s*(?:used|chosen|picked|taken|done|it)?\b(?=.*\b(?:instead of|rather than|in place of|replaced)\b)|用什么(?:来)?(?:代替|替代)|(?:代替|替代)\S*的是什么"),
     ("line", r"\b(?:on|at|in) (?:which|what) line(?: of)?\b|\bline number\b|(?:在|位于)?第几行|哪一?行"),
     ("exit", r"\b(?:which|what|with what|with which)?\s*exit (?:code|status)\b|\breturn code\b|退出码|返回码|退出状态"),
     ("reason", r"\bwhy\b|\bfor (?:what|which) reason\b|\bwhat (?:is|was) the reason\b|为什么|为何|因为什么|(?:是)?什么原因|原因(?:是什么)"),
@@ -112,6 +113,9 @@ def read_question(question: Question) -> Query:
         offered = {term for choice in question.choices for term in question_terms(choice)}
         found = tuple(term for term in found if term not in offered)
     named = frozenset(question_terms(" ".join(next(filter(None, match)) for match in _BACKTICK.findall(text))))
+    relation = _relation(text, question)
+    if named and relation in {"next", "search", "fix"}:
+        found = tuple(term for term in found if term in named)
     light = frozenset(term for term in found if term in FRAME_WORDS) - named
     quoted = tuple(next(filter(None, match)) for match in _BACKTICK.findall(text))
     focus = frozenset(term for name in quoted for term in question_terms(name) if not any(c.isspace() for c in name))
@@ -123,7 +127,7 @@ def read_question(question: Question) -> Query:
         kind,
         found,
         focus,
-        _relation(text, question),
+        relation,
         light,
         (noun.group(1) or noun.group(2)) if noun else "",
         quoted,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ullage.actions import Action, actions
 from ullage.lines import Header, MessageIndex, Unit, index_of
-from ullage.terms import path_tails
+from ullage.terms import ALONE, path_tails
 from ullage.types import Message
 
 HEADER_WEIGHT = 0.9
@@ -19,7 +19,7 @@ HEADING_WEIGHT = 0.7
 NEIGHBOUR_WEIGHT = 0.4
 """What a term counts for when it stands not in the line itself but in the call that it answers, in the heading above it,
 or in the sentence before it: the further away, the less it is evidence for the same fact."""
-LIGHT_WEIGHT = 0.15
+LIGHT_WEIGHT = 0.04
 """What a word counts for that only frames a question ("the function", "when they last ran"): enough to break ties."""
 POOL = 600
 """Lines looked at closely for one question; the others cover fewer of its rare terms."""
@@ -68,10 +68,14 @@ class Corpus:
                     self.results[call_id] = (position, block)
 
     def resolved(self, term: str) -> str:
-        """The term itself, or the longest end of a path that the context knows; the term when it knows none."""
+        """The term itself, or the longest end of a path that the context names so; the term when it knows none.
+
+        A longer path that merely ends alike is another path.
+        """
         if "/" not in term or self.where(term) or term in self._by_term:
             return term
-        return next((tail for tail in path_tails(term) if self.where(tail) or tail in self._by_term), term)
+        ends = (ALONE + tail for tail in path_tails(term))
+        return next((end for end in ends if self.where(end) or end in self._by_term), term)
 
     def where(self, term: str) -> list[tuple[int, tuple[int, ...]]]:
         """Messages that hold a term, with the numbers of its lines."""

@@ -11,13 +11,20 @@ from ullage.readers._retrieval import Corpus
 
 WITHIN = 40
 """Messages after an error in which its cure is looked for: later edits belong to something else."""
+NEARLY_ALL = 0.85
+"""Coverage of a list item: items of one list resemble each other, and half of one is another."""
 _ITEM_KEYS = re.compile(r"(?:^|; )(?:content|step|title|subject|text): (?P<item>.+?)(?=; \w+: |$)")
 _BULLET = re.compile(r"^\s*(?:[-*•☐☑✓✔]|\d+[.)、]|\[[ xX]\])\s*(?:\[[ xX]\]\s*)?(?P<item>.+)$")
 
 
 def answer_next(query: Query, corpus: Corpus, threshold: float) -> str | None:
-    """The list item behind the one that the question names, on the latest list that shows both."""
-    for hit in sorted(covering(query, corpus, threshold), key=lambda hit: (-hit.message, -hit.number)):
+    """The list item behind the one that the question names, on the latest list that shows both.
+
+    A line that holds the item word for word goes before one that holds most of its words.
+    """
+    hits = covering(query, corpus, max(threshold, NEARLY_ALL))
+    named = {hit.message << 32 | hit.number for hit in hits if any(q.lower() in hit.unit.text.lower() for q in query.quoted)}
+    for hit in sorted(hits, key=lambda hit: (hit.message << 32 | hit.number not in named, -hit.message, -hit.number)):
         units = corpus.indices[hit.message].units
         after = units[hit.number + 1] if hit.number + 1 < len(units) else None
         if after is None or after.block != hit.unit.block or not item_of(hit.unit):

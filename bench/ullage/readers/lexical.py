@@ -66,7 +66,8 @@ class Lexical(Reader):
             found = extract(query, hit)
             if found is None:
                 continue
-            rank = (round(hit.coverage + QUALITY_WEIGHT * found.quality, 3), hit.message, hit.number)
+            phrase = any(" " in quoted and quoted.lower() in hit.unit.text.lower() for quoted in query.quoted)
+            rank = (round(hit.coverage + QUALITY_WEIGHT * (found.quality + 2 * phrase), 3), hit.message, hit.number)
             if best is None or rank > best:
                 best, answer = rank, found.value
         return answer
