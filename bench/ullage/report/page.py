@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
-
 from ullage.breakdowns import AGE_GROUPS, Cell, by_age, by_checkpoint, by_type
-from ullage.plain import plain
 from ullage.pricing import usd
 from ullage.records import RunRecord
 from ullage.report import findings, svg
-from ullage.report.charts import PARTS, AnyChart, BarChart, StackChart
+from ullage.report.charts import AnyChart
 from ullage.report.figures import TRACES_SHOWN, Shown
+from ullage.report.pieces import figure, style_sheet, template
 from ullage.report.wording import (
     GLOSSARY,
     cards,
@@ -41,7 +35,7 @@ def page(
     records = findings.traces_of(shown.groups)
     context = {
         "run": run,
-        "css": Markup(_text("page.css")),  # noqa: S704 - our own style sheet
+        "css": style_sheet(),
         "lead": lead(shown),
         "facts": facts(shown),
         "cards": cards(shown),
@@ -50,10 +44,10 @@ def page(
         "rows": [_summary_row(shown, entry) for entry in summary["strategies"]],
         "notes": table_notes(summary),
         "legend": _legend(shown),
-        "overview": [_figure(chart) for chart in overview],
+        "overview": [figure(chart) for chart in overview],
         "breakdowns": _breakdowns(shown),
         "choice": choice_text(len(traces), len(records), TRACES_SHOWN),
-        "traces_shown": [{"context": _figure(context), "cache": _figure(cache_chart)} for _, context, cache_chart in traces],
+        "traces_shown": [{"context": figure(context), "cache": figure(cache_chart)} for _, context, cache_chart in traces],
         "losses": [_losses(shown, spec) for spec in shown.strategies],
         "violations": findings.violations_of(shown.groups),
         "faults": findings.faults_of(shown.groups),
@@ -65,35 +59,7 @@ def page(
         "glossary": GLOSSARY,
         "inputs": inputs_text(records),
     }
-    return str(_template().render(context))
-
-
-@cache
-def _template() -> Any:
-    environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_clean, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["breakable"] = _breakable
-    return environment.from_string(_text("page.html"))
-
-
-def _clean(value: Any) -> Any:
-    """Take control characters out of every text that is put into the page; autoescape follows."""
-    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _breakable(spec: str) -> Markup:
-    """A spec that a narrow cell breaks between its parts, not inside a word."""
-    parts = re.split(r"(?<=[(,|=])", plain(spec))
-    return Markup("<wbr>").join(parts)
-
-
-def _text(name: str) -> str:
-    return files("ullage.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _figure(chart: AnyChart) -> dict[str, Any]:
-    parts = chart.parts if isinstance(chart, (BarChart, StackChart)) else ()
-    legend = [{"name": name, "swatch": Markup('<i style="background:{}"></i>').format(PARTS[name])} for name in parts]
-    return {"slug": chart.slug, "title": chart.title, "caption": chart.caption, "svg": svg.draw(chart), "legend": legend}
+    return str(template("page.html").render(context))
 
 
 def _legend(shown: Shown) -> list[dict[str, Any]]:
