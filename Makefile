@@ -53,7 +53,7 @@ format: $(DEV_STAMP)  ## rewrite the formatting
 	@$(BIN)/ruff format bench strategies tests && $(BIN)/ruff check --fix bench strategies tests
 
 speed: $(DEV_STAMP)  ## the speed suite
-	@$(BIN)/python -m pytest -q tests/speed --benchmark-only --benchmark-columns=min,median,ops $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -m speed tests --benchmark-only --benchmark-columns=min,median,ops $(PYTEST_ARGS)
 
 parity: $(DEV_STAMP)  ## hold the Strands family against the real packages, in environments of their own
 	@$(BIN)/python -m tests.parity.run $(PARITY_ARGS)

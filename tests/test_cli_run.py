@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ullage.formats.ullage_jsonl import write_traces
-from ullage.testing import make_trace
+from ullage.testing import make_trace, tool_call, tool_result
+from ullage.types import Trace
 
 ULLAGE = (sys.executable, "-m", "ullage.cli")
 FILES = ("records.jsonl", "rows.parquet", "answers.parquet", "timings.parquet", "manifest.json", "report.md", "report.html")
@@ -30,10 +33,28 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two traces of the project's own making."""
     folder = tmp_path_factory.mktemp("traces")
     for seed in (1, 2):
-        write_traces(
-            folder / f"made-{seed}.jsonl.gz", [make_trace(calls=40, result_words=120, seed=seed, trace_id=f"made-{seed}")]
-        )
+        write_traces(folder / f"made-{seed}.jsonl.gz", [session_with_facts(seed)])
     return folder
+
+
+def session_with_facts(seed: int) -> Trace:
+    """A session that reads one settings file after another, so that there is something to ask about."""
+    rng = random.Random(seed)
+    base = make_trace(calls=40, result_words=60, seed=seed, trace_id=f"made-{seed}")
+    messages = list(base.messages)
+    for n, message in enumerate(messages):
+        if message.tool_use_ids:
+            name = f"services/{rng.choice(('ledger', 'mail', 'search', 'audit'))}_{n}.toml"
+            messages[n] = tool_call(message.id, *message.tool_use_ids, name="shell", command=f"cat {name}")
+        elif message.tool_result_ids:
+            lines = "\n".join(f"{key}_{n} = {rng.randrange(1000, 99999)}" for key in ("port", "queue_limit", "batch_rows"))
+            messages[n] = tool_result(message.id, **{message.tool_result_ids[0]: f"{words(rng)}\n{lines}"})
+    return msgspec.structs.replace(base, messages=tuple(messages))
+
+
+def words(rng: random.Random) -> str:
+    """Filler lines of a result."""
+    return "\n".join(" ".join(rng.choice(("alpha", "beta", "gamma", "delta")) for _ in range(12)) for _ in range(8))
 
 
 def run(traces: Path, out: Path, *more: str) -> subprocess.CompletedProcess[str]:
