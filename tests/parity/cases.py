@@ -190,6 +190,11 @@ def status(rng: random.Random, _: list[Case], __: str) -> Case:
     return {"messages": [], "window": rng.choice((1000, 200_000)), "projected": rng.randint(0, 300_000)}
 
 
+def injector(rng: random.Random, _: list[Case], __: str) -> Case:
+    """A text and when it is injected."""
+    return {"text": rng.choice(("note", "", "  ", "two\nlines")), "trigger": rng.choice(("userTurn", "everyTurn"))}
+
+
 def search(rng: random.Random, _: list[Case], __: str) -> Case:
     """A text and a search in it."""
     lines = ["".join(rng.choice("ab1 (") for _ in range(rng.randint(0, 8))) for _ in range(rng.choice((0, 1, 5, 30)))]
@@ -229,6 +234,7 @@ KINDS: dict[str, tuple[str, Maker]] = {
     "pipeline_steps": ("pipeline", steps),
     "restore": ("restore", restore),
     "status_line": ("status", status),
+    "injector": ("injector", injector),
     "search": ("search", search),
     "request": ("request", request),
 }

@@ -64,10 +64,9 @@ class Stub(Model):  # type: ignore[misc]  # the package is not installed where t
         """What the package reads of a model."""
         return {"context_window_limit": self.limit, "model_id": "stub"}
 
-    async def structured_output(self, *_args: Any, **_kwargs: Any) -> AsyncIterator[Any]:
+    def structured_output(self, *_args: Any, **_kwargs: Any) -> AsyncIterator[Any]:
         """Not used."""
         raise NotImplementedError
-        yield
 
     async def stream(self, messages: Any, tool_specs: Any = None, system_prompt: Any = None, **_: Any) -> AsyncIterator[Case]:
         """Answer, and keep the request."""
@@ -306,24 +305,34 @@ def run_status(case: Case) -> Case:
     """The status line of the agentic mode."""
     from strands._context_manager.modes.agentic.agentic_context import create_token_usage_middleware
 
-    return {"text": captured_status(create_token_usage_middleware(), case)}
+    case["messages"] = [{"role": "user", "content": [{"text": "x"}]}]
+    return {"text": sent_through(create_token_usage_middleware(), case)[-1]["content"][-1]["text"]}
 
 
-def captured_status(middleware: Any, case: Case) -> str:
-    """The block that a middleware appends."""
+def run_injector(case: Case) -> Case:
+    """The request that an injector makes of a history."""
+    from strands.vended_plugins.context_injector.plugin import _create_injection_middleware
+
+    middleware = _create_injection_middleware(lambda _: case["text"], trigger=case["trigger"])
+    return {"messages": sent_through(middleware, case)}
+
+
+def sent_through(middleware: Any, case: Case) -> Any:
+    """The messages behind a middleware."""
     try:
         from strands.middleware.stages import InvokeModelContext
     except ImportError:
         from strands._middleware.stages import InvokeModelContext
     fields: Case = {field.name: None for field in dataclasses.fields(InvokeModelContext)}
     fields |= {
-        "messages": [{"role": "user", "content": [{"text": "x"}]}],
-        "model": Stub({"blocks": []}, case["window"]),
-        "projected_input_tokens": case["projected"],
+        "agent": SimpleNamespace(state=None),
+        "messages": case["messages"],
+        "model": Stub({"blocks": []}, case.get("window", 1000)),
+        "projected_input_tokens": case.get("projected"),
         "dynamic_trailing_blocks": 0,
     }
     context = asyncio.run(middleware(InvokeModelContext(**fields)))
-    return str(context.messages[-1]["content"][-1]["text"])
+    return context.messages
 
 
 def run_search(case: Case) -> Case:
@@ -354,6 +363,7 @@ RUNS: dict[str, Callable[[Case], Case]] = {
     "pipeline": run_pipeline,
     "restore": run_restore,
     "status": run_status,
+    "injector": run_injector,
     "search": run_search,
     "request": run_request,
 }

@@ -162,6 +162,18 @@ def status(case: Case, _: str) -> Case:
     return {"text": status_line(case["projected"], case["window"])}
 
 
+def injector(case: Case, version: str) -> Case:
+    """The request that an injector makes of a history."""
+    spec = Spec("injector", (("text", case["text"]), ("trigger", case["trigger"]), ("profile", version)))
+    done = reduce(str(spec), case["messages"], moment="before_call")
+    messages = done.messages
+    if done.injected:
+        at = max(at for at, message in enumerate(messages) if message["role"] == "user")
+        copied = {key: value for key, value in messages[at].items() if key != "tracking_id"}
+        messages[at] = {**copied, "content": [*messages[at]["content"], *done.injected]}
+    return {"messages": messages}
+
+
 def search(case: Case, version: str) -> Case:
     """A search in stored content."""
     arguments = dict(case["search"])
@@ -187,6 +199,7 @@ RUNS: dict[str, Callable[[Case, str], Case]] = {
     "offloader": offloader,
     "restore": restore,
     "status": status,
+    "injector": injector,
     "search": search,
     "request": request,
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import venv
@@ -45,7 +46,7 @@ def python_of(version: str) -> Path:
     if not python.exists():
         print(f"parity: making {folder.relative_to(ROOT)}", file=sys.stderr)
         venv.create(folder, with_pip=True)
-        subprocess.run([str(python), "-m", "pip", "install", "-q", f"strands-agents=={version}"], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", f"strands-agents=={version}", "msgspec"], check=True)
     return python
 
 
@@ -79,6 +80,17 @@ def compare(kind: str, version: str, count: int, show: int) -> Line:
     return Line(kind, version, count, different, listed)
 
 
+def replays(version: str) -> list[Line]:
+    """Whole replays through ``strands_real`` and through ours, inside the isolated environment."""
+    pipelines = [] if version.startswith("1.54") else ["--pipelines"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "bench")}
+    command = [str(python_of(version)), str(HERE / "replays.py"), *pipelines]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    if done.returncode:
+        raise SystemExit(f"parity: the replays stopped: {done.stderr[-3000:]}")
+    return [Line("replay", version, line["calls"], line["different"], line["spec"]) for line in json.loads(done.stdout)]
+
+
 def explain(kind: str, case: Case, real: Case, ours: Case, found: list[str]) -> None:
     """Print one difference with its case."""
     print(f"--- {kind} seed {case['seed']}: {', '.join(found)}")
@@ -107,6 +119,7 @@ def main() -> int:
                 continue
             lines.append(compare(kind, version, options.count, options.show))
             print(f"parity: {lines[-1]}", file=sys.stderr)
+        lines += replays(version)
     if options.json:
         print(json.dumps([line._asdict() for line in lines]))
     else:
