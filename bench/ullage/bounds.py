@@ -10,10 +10,10 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from ullage.errors import SpecError
-from ullage.probes import block_text
+from ullage.excerpts import Excerpt
 from ullage.specs import Spec, build, spec_of
 from ullage.tokens import Counter
-from ullage.types import Message, Probe, Text
+from ullage.types import Message, Probe
 
 BUDGET_SHARE = 0.3
 """Default budget of a bound, as a share of the window."""
@@ -42,26 +42,21 @@ class Oracle(Bound):
     budget: int | None = None
 
     def keep(self, transcript: Sequence[Message], probes: Sequence[Probe], counter: Counter, budget: int) -> tuple[Message, ...]:
-        """Keep the first user message and the lines that hold evidence."""
-        places = {message.id: n for n, message in enumerate(transcript)}
-        task = next((m for m in transcript if m.role == "user" and m.text), None)
-        kept = {} if task is None or counter(task) > budget else {task.id: task}
+        """Keep the first user message, and of each probe all its evidence or none, as lines with the calls that they answer."""
+        excerpt = Excerpt(transcript)
+        task = next((n for n, m in enumerate(transcript) if m.role == "user" and m.text), None)
+        kept = {} if task is None or counter(transcript[task]) > budget else {task: transcript[task]}
         room = budget - sum(map(counter, kept.values()))
-        wanted = sorted(
-            {(places[s.message], s.block, s.start, s.end) for p in probes for s in p.evidence if s.message in places},
-            reverse=True,
-        )
-        lines: dict[tuple[int, int, str], None] = {}
-        for place, block, start, end in wanted:
-            key = (place, block, _lines_around(block_text(transcript[place].blocks[block]), start, end))
-            message = _evidence_message(transcript[place], *key)
-            if key in lines or transcript[place].id in kept or counter(message) > room:
-                continue
-            lines[key] = None
-            room -= counter(message)
-        pieces = [(place, _evidence_message(transcript[place], place, block, text)) for place, block, text in lines]
-        pieces += [(places[m.id], m) for m in kept.values()]
-        return tuple(message for _, message in sorted(pieces, key=lambda piece: (piece[0], piece[1].id)))
+        places = {message.id: n for n, message in enumerate(transcript)}
+        known = [p for p in probes if p.evidence and all(span in excerpt for span in p.evidence)]
+        for probe in sorted(known, key=lambda p: (max(places[s.message] for s in p.evidence), p.id), reverse=True):
+            spans = [span for span in probe.evidence if places[span.message] not in kept]
+            new = excerpt.tried(spans)
+            cost = sum(counter(m) - (counter(excerpt.messages[n]) if n in excerpt.messages else 0) for n, m in new.items())
+            if cost <= room:
+                excerpt.add(spans)
+                room -= cost
+        return tuple(message for _, message in sorted((kept | excerpt.messages).items()))
 
     def budget_for(self, window: int) -> int:
         """The parameter, else its share of the window."""
@@ -107,14 +102,3 @@ def load_bound(spec: Spec) -> tuple[Bound, str]:
         if value is not None and value <= 0:
             raise SpecError(f"{spec.name}: found {field.name}={value}; expected a positive number of tokens")
     return bound, str(spec_of(bound, spec.name))
-
-
-def _lines_around(text: str, start: int, end: int) -> str:
-    """The whole lines in which a span stands."""
-    first = text.rfind("\n", 0, start) + 1
-    last = text.find("\n", end)
-    return text[first : len(text) if last < 0 else last]
-
-
-def _evidence_message(source: Message, place: int, block: int, text: str) -> Message:
-    return Message(id=f"{source.id}#{place}.{block}.{len(text)}", role=source.role, blocks=(Text(text=text),), synthetic=True)
