@@ -17,7 +17,7 @@ class Injector(Strategy):
     """Adds ``text`` behind the newest user message of each request, or only where a user's turn begins.
 
     ``{now}`` in the text becomes the time of the call, ``{call}`` its number. A blank text adds nothing. Profile ``1.62``
-    puts a blank line in front only where the message has text of its own.
+    puts a blank line in front only where the message has text of its own, ``1.54`` where it has any content.
     """
 
     text: str = "<now>{now}</now>"
@@ -39,7 +39,8 @@ class Injector(Strategy):
         target = next((m for m in reversed(view.context) if m.role == "user"), None)
         if target is None:
             return UNCHANGED
-        blank = "\n\n" if self.profile == "1.54" or has_text(target) else ""
+        joined = bool(target.blocks) if self.profile == "1.54" else has_text(target)
+        blank = "\n\n" if joined else ""
         return Decision(edits=(Inject(blocks=(Text(text=blank + text),)),), tier="inject")
 
     def _triggered(self, message: Message) -> bool:
