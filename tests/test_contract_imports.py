@@ -13,10 +13,10 @@ FLOORS: dict[int, str] = {
     0: "types errors",
     1: """actions breaks cache caches calibration checking context converse intervals invariants lines options plain pricing
         rendering specs step strategy swap terms tokens values""",
-    2: """audit audit_laws auditing bounds deciders economics habits mining prepare probes readers recorded replay scoring
+    2: """audit audit_laws auditing bounds deciders economics excerpts habits mining prepare probes readers recorded replay scoring
         scoring_self_test seventyseven spending summarizers""",
-    3: """autopsy autopsy_json billing breakdowns compare comparison_table examining exams forgetting gate gate_output losses markdown metrics records report
-        rescoring scored sweep tables""",
+    3: """autopsy autopsy_json billing breakdowns compare comparison_table examining exams forgetting gate gate_output losses markdown metrics
+        records report rescoring scored sweep tables""",
     4: """banks cassette cli commands corpus data data_sets estimating formats llm readers.llm registry runfolder runner session
         store summarizers.llm terminal traces worker""",
     5: "conformance doors histories testing testing_records testing_traces",
@@ -93,7 +93,7 @@ def test_imports_point_downwards() -> None:
         f"{module}:{line} imports {other}"
         for module, path in harness_modules().items()
         for line, other in ours(path)
-        if module and (floor_of(other) or 0) > (floor_of(module) or 0)
+        if (floor := floor_of(module)) is not None and (floor_of(other) or 0) > floor
     ]
     assert upward == []
 
