@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Sequence
 from itertools import chain
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ullage.errors import UllageError
+from ullage.terms import is_cjk, question_terms, terms
 from ullage.types import Block, Call, Grader, Message, Probe, Span, Text, ToolResult, ToolUse
 
 TYPES = (
@@ -19,6 +21,14 @@ SHORTEST_NAME = 4
 """Characters below which a value is too common for its next occurrence to count as a restatement or a use."""
 MOST_SHARED = 0.34
 """Share of a paraphrase's content words that may stand in its evidence; above it the question quotes."""
+LEAST_SHARED = 0.65
+"""Share of a lexical question's terms that must stand in the line of its evidence: it asks in the words of the session."""
+LEAST_SHARED_CJK = 0.5
+"""The same for Chinese, whose pairs of characters also straddle words."""
+OPTIONS = 4
+"""Options of a lexical question whose answer is no typed value: the wrong ones are answers to other questions of the trace."""
+TYPED = re.compile(r"[0-9a-f]{8,40}|v?\d+(\.\d+)+|[A-Z]{1,4}-\d+\w*|[a-z]-\d+|r\d+|[\w.-]+\.(py|md|csv|json|sql|toml|ini)")
+"""Values that a reader without a model can tell by their shape: hashes, versions, tickets and ids, file names."""
 
 
 class PlotError(UllageError):
@@ -87,20 +97,61 @@ def infer_grader(accept: Sequence[str], choices: Sequence[str], *, prose: bool) 
 
 
 def probes_of(facts: Sequence[Fact], messages: Sequence[Message], calls: Sequence[Call], language: str) -> tuple[Probe, ...]:
-    """All probes of the plot, checked against the whole trace; raises ``PlotError``."""
+    """All probes of the plot, checked against the whole trace; raises ``PlotError`` with every problem, one a line."""
     texts = ["\n".join(text_of(block) for block in message.blocks) for message in messages]
-    whole = "\n".join(texts)
+    near = _Surroundings(messages)
+    problems = [problem for fact in facts for problem in problems_of(fact, "\n".join(texts), near.of(fact))]
+    ids = [fact.key for fact in facts]
+    problems += [f"{key}: named twice" for key in sorted(set(ids)) if ids.count(key) > 1]
+    if problems:
+        raise PlotError("\n".join(problems))
     probes: list[Probe] = []
     for fact in facts:
-        check(fact, whole)
         for tier, question in (("lexical", fact.ask), ("paraphrase", fact.again)):
             if question:
-                probes.append(_probe(fact, tier, question, texts, calls, language))
-    ids = [probe.id for probe in probes]
-    twice = {name for name in ids if ids.count(name) > 1}
-    if twice:
-        raise PlotError(f"facts named twice: {sorted(twice)}")
+                told = with_options(fact, facts) if tier == "lexical" else fact
+                probes.append(_probe(told, tier, question, texts, calls, language))
     return tuple(probes)
+
+
+def with_options(fact: Fact, facts: Sequence[Fact]) -> Fact:
+    """A fact as it is asked in the lexical tier: an answer that has no shape of its own is chosen among answers to other facts."""
+    answer = fact.accept[0] if fact.accept else ""
+    if fact.grader not in ("exact", "normalised") or (not fact.prose and TYPED.fullmatch(answer)):
+        return fact
+    taken = {a.lower() for a in (*fact.accept, *fact.reject)}
+    others = [
+        o
+        for o in facts
+        if o.accept and o.grader == fact.grader and o.prose == fact.prose and not taken & {a.lower() for a in o.accept}
+    ]
+    others.sort(key=lambda o: (o.type != fact.type, abs(len(o.accept[0]) - len(answer)), o.key))
+    wrong = list(dict.fromkeys([*fact.reject[:1], *(o.accept[0] for o in others if not mentions(fact.ask, o.accept[0]))]))
+    choices = [answer, *wrong[: OPTIONS - 1]]
+    if len(choices) < OPTIONS:
+        return fact
+    random.Random(fact.key).shuffle(choices)
+    return structs.replace(fact, grader="choice", accept=(answer,), reject=(), choices=tuple(choices))
+
+
+class _Surroundings:
+    """What stands around evidence: its whole lines, and the call that a result answers."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.blocks = {(m.id, n): block for m in messages for n, block in enumerate(m.blocks)}
+        self.uses = {block.id: block.arguments for block in self.blocks.values() if isinstance(block, ToolUse)}
+
+    def of(self, fact: Fact) -> str:
+        """The lines of all evidence of a fact, with the arguments of the calls behind them."""
+        parts = []
+        for span in fact.evidence:
+            block = self.blocks[span.message, span.block]
+            text = text_of(block)
+            end = text.find("\n", span.end)
+            parts.append(text[text.rfind("\n", 0, span.start) + 1 : len(text) if end < 0 else end])
+            if isinstance(block, ToolResult):
+                parts.append(self.uses.get(block.tool_use_id, ""))
+        return "\n".join(parts)
 
 
 def _probe(fact: Fact, tier: str, question: str, texts: Sequence[str], calls: Sequence[Call], language: str) -> Probe:
@@ -124,38 +175,48 @@ def _probe(fact: Fact, tier: str, question: str, texts: Sequence[str], calls: Se
     )
 
 
-def check(fact: Fact, whole: str) -> None:
-    """A fact must be answerable from its quotes and only from them; raises ``PlotError``."""
+def problems_of(fact: Fact, whole: str, near: str) -> list[str]:
+    """What keeps a fact from being answerable from its quotes and only from them; ``near`` are the lines around them."""
+    found = []
     if fact.type not in TYPES:
-        raise PlotError(f"{fact.key}: type {fact.type!r} is none of {', '.join(TYPES)}")
+        found.append(f"type {fact.type!r} is none of {', '.join(TYPES)}")
     if not (fact.ask or fact.again):
-        raise PlotError(f"{fact.key}: nothing is asked")
-    for text in fact.absent:
-        if text.lower() in whole.lower():
-            raise PlotError(f"{fact.key}: the decoy {text!r} occurs in the trace")
+        found.append("nothing is asked")
+    found += [f"the decoy {text!r} occurs in the trace" for text in fact.absent if text.lower() in whole.lower()]
     if fact.type == "abstention":
-        if not fact.absent or fact.accept:
-            raise PlotError(f"{fact.key}: a decoy names what is absent and accepts nothing")
-        return
-    if not fact.evidence or not fact.accept:
-        raise PlotError(f"{fact.key}: evidence or answer is missing")
-    _check_answer(fact)
+        found += [] if fact.absent and not fact.accept else ["a decoy names what is absent and accepts nothing"]
+    elif not fact.evidence or not fact.accept:
+        found.append("evidence or answer is missing")
+    else:
+        found += [*_answer_problems(fact), *_question_problems(fact, near)]
+    return [f"{fact.key}: {problem}" for problem in found]
 
 
-def _check_answer(fact: Fact) -> None:
+def _answer_problems(fact: Fact) -> list[str]:
     quoted = "\n".join(fact.quotes).lower()
     derived = fact.type == "multi_hop" and not fact.ask
-    if fact.grader not in ("choice", "set") and not derived and not any(a.lower() in quoted for a in fact.accept):
-        raise PlotError(f"{fact.key}: no accepted answer stands in the evidence {fact.quotes}")
-    if fact.grader == "choice" and not set(fact.accept) <= set(fact.choices):
-        raise PlotError(f"{fact.key}: the answer is not among the choices")
-    for question in (fact.ask, fact.again):
-        if fact.grader != "choice" and any(mentions(question, a) for a in fact.accept):
-            raise PlotError(f"{fact.key}: the question gives its answer away: {question!r}")
-    if fact.again and shared(fact.again, quoted) > MOST_SHARED:
-        raise PlotError(
-            f"{fact.key}: paraphrase shares {shared(fact.again, quoted):.2f} of its words with the evidence: {fact.again!r}"
-        )
+    if fact.grader == "choice":
+        return [] if set(fact.accept) <= set(fact.choices) else ["the answer is not among the choices"]
+    if fact.grader == "set" or derived or any(a.lower() in quoted for a in fact.accept):
+        return []
+    return [f"no accepted answer stands in the evidence {fact.quotes}"]
+
+
+def _question_problems(fact: Fact, near: str) -> list[str]:
+    found = [
+        f"the question gives its answer away: {question!r}"
+        for question in (fact.ask, fact.again)
+        if fact.grader != "choice" and any(mentions(question, a) for a in fact.accept)
+    ]
+    if fact.again and shared(fact.again, "\n".join(fact.quotes)) > MOST_SHARED:
+        found.append(f"the paraphrase shares {shared(fact.again, ' '.join(fact.quotes)):.2f} of its words: {fact.again!r}")
+    there = terms(near)
+    wanted = [term for term in question_terms(_ASKING_CJK.sub(" ", fact.ask)) if term not in _ASKING]
+    least = LEAST_SHARED_CJK if is_cjk(fact.ask) else LEAST_SHARED
+    if wanted and sum(term in there for term in wanted) < least * len(wanted):
+        missing = ", ".join(term for term in wanted if term not in there)
+        found.append(f"the lexical question is not in the words of its evidence: {fact.ask!r} lacks {missing}")
+    return found
 
 
 def mentions(text: str, value: str) -> bool:
@@ -181,6 +242,13 @@ def content_words(text: str) -> set[str]:
     return stems | {p for p in pairs if not set(p) & _FUNCTION_CHARACTERS}
 
 
+_ASKING = frozenset(
+    "many much long fil lin version branch commit day dat tim sinc given happen ask used end start nam really becaus reason person percentag".split()
+)
+_ASKING_CJK = re.compile(
+    "什么时候|为什么|什么|多少个|多少条|多少|哪[个位里份种条些]|几[条人个点]|是谁|由谁|谁|怎样|有没有|是不是|吗|呢"
+)
+"""Terms that ask and do not name: no evidence holds them."""
 _FUNCTION_WORDS = frozenset(
     "the an of to in on at by for from with and or not is are was were be been do does did has have had it its this that these "
     "those which what who whom whose when where why how many much long they them their we us our you your he she his her one any "

@@ -23,7 +23,6 @@ class CreditNote(Playbook):
     domain = "bug hunt in a code base"
     summary = "cents lost on credit notes; rounding and cache cleared; allocate() fixed; exports follow"
     project = "tallybook"
-    window = 40_000
     split = "dev"
     offers = ("bash", "read", "write", "edit", "grep", "run_tests", "view_image")
 
@@ -55,7 +54,9 @@ class CreditNote(Playbook):
         stage.play("more_months")
         values = stage.session.values
         values["wrong_sum"] = str(sum(int(values[key]) for key in ("wrong", "wrong_a", "wrong_b")))
-        stage.play("facts_end", "close")
+        stage.play("earlier_letters")
+        self._earlier(stage)
+        stage.play("earlier_end", "facts_end", "close")
 
     def _customers(self, stage: Stage) -> None:
         """One statement for each affected customer that the old code lists."""
@@ -73,6 +74,19 @@ class CreditNote(Playbook):
             "most_count": str(credits_of[best]),
         }
 
+    def _earlier(self, stage: Stage) -> None:
+        """The statements of two earlier months, for every customer with a credit note."""
+        notes = stage.notes("letter_notes")
+        for key in ("b", "a"):
+            month = stage.session.values[f"month_{key}"]
+            command = f"grep '\"kind\": \"credit\"' data/{month}.jsonl | grep -oE 'C-[0-9]+' | sort -u"
+            stage.session.say(notes.pop(0))
+            customers = stage.session.call("bash", command=command).split("\n")
+            stage.session.values[f"letters_{key}"] = str(len(customers))
+            for customer in customers:
+                command = f"python -m tallybook.cli statement --customer {customer} --month {month}; grep '\"{customer}\"' data/{month}.jsonl"
+                stage.session.call("bash", command=command)
+
     def _audit(self, stage: Stage) -> None:
         """Read every region; the lines that the summary will need are noted on the way."""
         for start in range(0, len(REGIONS), 3):
@@ -87,6 +101,7 @@ class CreditNote(Playbook):
 def _values(rng: random.Random) -> dict[str, str]:
     year, latest = rng.choice((2024, 2025)), rng.randrange(3, 12)
     people = rng.sample(PEOPLE, 4)
+    kwd_serial = f"{rng.randrange(10, 260):06d}"
     ticket = f"TB-{rng.randrange(1200, 4900)}"
     major, minor, patch = rng.randrange(2, 6), rng.randrange(3, 30), rng.randrange(1, 9)
     region = rng.choice(REGIONS)
@@ -115,7 +130,8 @@ def _values(rng: random.Random) -> dict[str, str]:
         "country": region.split("_")[0].upper(),
         "bad_day": str(rng.randrange(4, 20)),
         "pasted_isk": f"IS{rng.randrange(10, 99)}-{rng.randrange(10, 260):06d};C-{rng.randrange(10_100, 10_190)};{rng.randrange(900, 9000)},00;ISK",
-        "pasted_kwd": f"AT{rng.randrange(10, 99)}-{rng.randrange(10, 260):06d};C-{rng.randrange(10_100, 10_190)};{rng.randrange(20, 300)},{rng.randrange(10, 99)};KWD",
+        "kwd_serial": kwd_serial,
+        "pasted_kwd": f"AT{rng.randrange(10, 99)}-{kwd_serial};C-{rng.randrange(10_100, 10_190)};{rng.randrange(20, 300)},{rng.randrange(10, 99)};KWD",
     }
 
 
