@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from ullage import registry
 from ullage.examining import Examiner, rate
 from ullage.options import RunOptions
 from ullage.pricing import PriceSheet
-from ullage.types import ProbeBank, Trace
+from ullage.probes import mine
+from ullage.types import Probe, ProbeBank, RejectedProbe, Trace
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
@@ -30,6 +32,84 @@ def write_bank(folder: Path, trace: Trace, bank: ProbeBank) -> Path:
     part.write_bytes(buffer.getvalue())
     part.replace(path)
     return path
+
+
+PROSE_SHARE = 3
+"""At least one lexical probe in so many is a fact in prose, so that no summariser is built around paths and numbers."""
+MINED = 200
+"""Mined candidates that a frozen bank is chosen from."""
+ENOUGH = 40
+"""Lexical probes that a bank should hold even where too little prose is answerable to be a third of them."""
+LEXICAL = 60
+"""Lexical probes of a frozen bank at most, decoys apart."""
+
+
+def freeze(trace: Trace, plot: Sequence[Probe] = (), *, reader: str = "lexical") -> ProbeBank:
+    """A frozen bank of plot and mined probes: lexical ones that the reader answers on everything and not on nothing.
+
+    Plot probes come first, then mined ones, prose before typed values until prose is a third. Paraphrases are for model
+    readers and are not judged here. What did not become a probe is kept with its reason.
+    """
+    mined = mine(trace, limit=MINED)
+    known = {probe.question.casefold() for probe in plot}
+    fresh = [p for p in mined.probes if p.question.casefold() not in known]
+    lexical = [probe for probe in (*plot, *fresh) if probe.tier == "lexical"]
+    judged = ProbeBank(trace=trace.id, trace_digest=trace.digest, probes=tuple(_numbered(lexical, "x")))
+    reasons = _faults(trace, judged, reader)
+    sound = [p for p, judged_as in zip(lexical, judged.probes, strict=True) if judged_as.id not in reasons]
+    decoys = [probe for probe in sound if probe.grader == "abstain"]
+    chosen = _mixed([probe for probe in sound if probe.grader != "abstain"])
+    paraphrases = [probe for probe in plot if probe.tier == "paraphrase"]
+    rejected = [
+        RejectedProbe(question=p.question, type=p.type, reason=reasons[named.id])
+        for p, named in zip(lexical, judged.probes, strict=True)
+        if named.id in reasons
+    ]
+    left = {p.question for p in sound} - {p.question for p in chosen} - {p.question for p in decoys}
+    rejected += [RejectedProbe(question=q, type="", reason="not sampled") for q in sorted(left)]
+    probes = tuple(_numbered([*chosen, *decoys[: max(4, len(chosen) // 6)], *paraphrases], "p"))
+    return ProbeBank(trace=trace.id, trace_digest=trace.digest, probes=probes, rejected=(*mined.rejected, *rejected))
+
+
+def _mixed(sound: Sequence[Probe]) -> list[Probe]:
+    """At most ``LEXICAL`` probes, in their order: all in prose, and typed ones up to twice that or ``ENOUGH`` in all."""
+    prose = [probe for probe in sound if probe.form == "prose"][: LEXICAL // 2]
+    typed = [probe for probe in sound if probe.form != "prose"]
+    room = min(LEXICAL, max(ENOUGH, PROSE_SHARE * len(prose))) - len(prose)
+    kept = {id(probe) for probe in (*prose, *_spread(typed, room))}
+    return [probe for probe in sound if id(probe) in kept]
+
+
+def _spread(probes: Sequence[Probe], most: int) -> list[Probe]:
+    """At most so many, evenly over the list, so that no part of a trace is left out."""
+    if len(probes) <= most:
+        return list(probes)
+    return [probes[n * len(probes) // most] for n in range(most)]
+
+
+def _numbered(probes: Iterable[Probe], letter: str) -> list[Probe]:
+    return [msgspec.structs.replace(probe, id=f"{letter}{n:03}") for n, probe in enumerate(probes, 1)]
+
+
+def _faults(trace: Trace, bank: ProbeBank, reader: str) -> dict[str, str]:
+    """Why probes may not be asked at the end of their trace, by id; sound ones are left out."""
+    from ullage.worker import prepare  # noqa: PLC0415 - as below
+
+    options = RunOptions(strategies=("null",), reader=reader)
+    prepared = prepare(trace, options, PriceSheet.load(), bank)
+    examiner = Examiner(prepared=prepared, reader=registry.load("readers", reader), options=options)
+    last = len(trace.calls) - 1
+    open_ones = {probe.id for probe in examiner.open_probes(last)}
+    eligible = {probe.id for probe in examiner.eligible(last)}
+    full = examiner.ceiling(last)
+    found = {}
+    for probe in bank.probes:
+        if probe.id not in open_ones:
+            known = rate(examiner.floors[probe.id])
+            found[probe.id] = "answered from the question alone" if known else "settled or evidenced after the last call"
+        elif probe.id not in eligible:
+            found[probe.id] = f"not answered on the full context ({full[probe.id][0].outcome})"
+    return found
 
 
 def check_bank(trace: Trace, bank: ProbeBank, reader: str) -> dict[str, Any]:

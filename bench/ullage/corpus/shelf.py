@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from ullage.banks import freeze
 from ullage.corpus.recording import Recording
 from ullage.formats.ullage_jsonl import write_traces
 from ullage.types import ProbeBank
@@ -24,7 +25,7 @@ def save(recording: Recording, folder: Path) -> ProbeBank:
     folder.mkdir(parents=True, exist_ok=True)
     trace_name, bank_name = file_names(recording.trace.id)
     write_traces(folder / trace_name, [recording.trace])
-    bank = ProbeBank(trace=recording.trace.id, trace_digest=recording.trace.digest, probes=recording.probes)
+    bank = freeze(recording.trace, recording.probes)
     write_bank(folder / bank_name, bank)
     return bank
 
