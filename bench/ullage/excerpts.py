@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from ullage.lines import LONGEST_UNIT, arguments_of
+from ullage.lines import BODY_KEYS, HEADER_CHARACTERS, LONGEST_UNIT, arguments_of
 from ullage.probes import block_text, evidence_text
 from ullage.types import Block, Message, Span, Text, ToolResult, ToolUse, canonical_json
 
@@ -82,7 +82,8 @@ def _cut_arguments(source: Message, block: ToolUse, spans: Sequence[Span]) -> st
     short = {}
     for key, value in arguments_of(block).items():
         if isinstance(value, str) and len(value) > LONGEST_UNIT:
-            short[key] = "\n".join(line for line in value.split("\n") if any(part in line for part in held))
+            found = "\n".join(line for line in value.split("\n") if any(part in line for part in held))
+            short[key] = found if key in BODY_KEYS else f"{value[:HEADER_CHARACTERS]}\n{found}".rstrip()
         else:
             short[key] = value
     return canonical_json(short)

@@ -178,7 +178,7 @@ def survives(probes: Sequence[Probe], transcript: Sequence[Message], context: Se
     """For each probe whether its evidence is still in the context; none for a probe without evidence.
 
     A span survives where its message is unchanged, or where all words of its text stand together in one line of some
-    other message. All spans of a probe must survive.
+    other message (of a tool call: in one message). All spans of a probe must survive.
     """
     by_id = {message.id: message for message in transcript}
     kept = {message.id: message.key for message in context}
@@ -196,14 +196,17 @@ def _span_survives(span: Span, by_id: Mapping[str, Message], kept: Mapping[str, 
     if kept.get(message.id) == message.key:
         return True
     wanted = terms(evidence_text(message, span))
-    return bool(wanted) and any(_stands_in(wanted, other) for other in context)
+    whole = isinstance(message.blocks[span.block], ToolUse)
+    return bool(wanted) and any(_stands_in(wanted, other, whole=whole) for other in context)
 
 
-def _stands_in(wanted: frozenset[str], message: Message) -> bool:
-    """Whether one line of the message holds all the words."""
+def _stands_in(wanted: frozenset[str], message: Message, *, whole: bool) -> bool:
+    """Whether one line of the message holds all the words; with ``whole`` the message does."""
     index = index_of(message)
     postings = [index.postings.get(term) for term in wanted]
     if any(numbers is None for numbers in postings):
         return False
+    if whole:
+        return True
     shortest = min((numbers for numbers in postings if numbers is not None), key=len)
     return any(wanted <= index.units[number].terms for number in shortest)

@@ -33,7 +33,9 @@ PATTERNS: dict[str, re.Pattern[str]] = {
         re.IGNORECASE | re.ASCII,
     ),
     "sha": re.compile(r"(?<![\w-])(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}(?![\w-])", re.ASCII),
-    "version": re.compile(r"(?<![\w.])v?\d+\.\d+(?:\.\d+)+(?:[-+][\w.-]*\w)?(?![\w])|(?<![\w.])v\d+(?:\.\d+)*(?![\w.]*\w)", re.ASCII),
+    "version": re.compile(
+        r"(?<![\w.])v?\d+\.\d+(?:\.\d+)+(?:[-+][\w.-]*\w)?(?![\w])|(?<![\w.])v\d+(?:\.\d+)*(?![\w.]*\w)", re.ASCII
+    ),
     "date": re.compile(
         r"(?<!\d)\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?(?!\d)|(?<![\d:])\d{1,2}:\d{2}(?::\d{2})?(?![\d:])"
         r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"
@@ -43,7 +45,9 @@ PATTERNS: dict[str, re.Pattern[str]] = {
     ),
     "number": re.compile(rf"{_NUMBER}(?:\s?[万亿]?(?:{UNITS})(?![A-Za-z0-9]))?(?![\w]|\.\d|[/:-]\d)", re.IGNORECASE | re.ASCII),
     "ticket": re.compile(r"(?<![\w/-])(?:[A-Z][A-Z0-9]+-\d+|#\d+)(?![\w-])", re.ASCII),
-    "test": re.compile(r"(?<![\w.])(?:[\w/.-]+\.py(?:::\w+)+(?:\[[^\]]*\])?|Test[A-Z_]\w*(?:/[\w.-]+)*|test_\w+)(?![\w])", re.ASCII),
+    "test": re.compile(
+        r"(?<![\w.])(?:[\w/.-]+\.py(?:::\w+)+(?:\[[^\]]*\])?|Test[A-Z_]\w*(?:/[\w.-]+)*|test_\w+)(?![\w])", re.ASCII
+    ),
     "identifier": re.compile(
         r"(?<![\w./-])(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Za-z]\w*_\w+|[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)*)(?![\w/-])",
         re.ASCII,

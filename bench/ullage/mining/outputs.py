@@ -290,7 +290,8 @@ def searches(source: Source) -> Iterator[Candidate]:
         text = block_text(source.trace.messages[action.result.message].blocks[action.result.block])
         value = "no" if _NOTHING.match(text.strip()) else "yes"
         message = source.trace.messages[action.result.message]
-        line = next((x for x in text.split("\n") if x.strip()), "")
+        lines = [x for x in text.split("\n") if x.strip()]
+        line = next((x for x in lines if pattern in x), lines[0] if lines else "")
         span = source.use_span(action)
         result = type(span)(message=message.id, block=action.result.block, start=text.find(line), end=text.find(line) + len(line))
         found[pattern].append(Sighting(value=value, message=action.result.message, span=result))

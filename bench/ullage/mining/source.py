@@ -19,6 +19,8 @@ from ullage.values import find
 LineKind = Literal["text", "use", "result"]
 CHINESE_SHARE = 0.3
 """Share of Chinese among the letters of what people and the model say, from which questions are put in Chinese."""
+ACT_CHARACTERS = 120
+"""How much of an edit's text belongs to the evidence that it was made."""
 LONGEST_BLOCK = 200_000
 """Characters of one block that are read: beyond it a block is a dump, and work must stay linear with a small factor."""
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+\b")
@@ -71,12 +73,16 @@ class Source:
         return Span(message=self.trace.messages[line.message].id, block=line.block, start=first, end=last)
 
     def use_span(self, action: Action) -> Span:
-        """The place in a call's arguments that names its target."""
+        """The place in a call's arguments that names its target; of an edit with the beginning of what it wrote.
+
+        The mere name of a file would be found anywhere: the act has survived when its words have.
+        """
         message = self.trace.messages[action.use.message]
         text = block_text(message.blocks[action.use.block])
         quoted = json.dumps(action.target, ensure_ascii=False)[1:-1][:200]
         start = max(text.find(quoted), 0)
-        return Span(message=message.id, block=action.use.block, start=start, end=min(start + len(quoted), len(text)))
+        reach = ACT_CHARACTERS if action.changes else 0
+        return Span(message=message.id, block=action.use.block, start=start, end=min(start + len(quoted) + reach, len(text)))
 
     @cached_property
     def language(self) -> str:

@@ -10,7 +10,7 @@ from ullage.readers._query import VERBS, Query, asks_negative, is_obligation, po
 from ullage.readers._retrieval import Corpus, Hit
 from ullage.scoring import same_path
 from ullage.terms import question_terms
-from ullage.values import find
+from ullage.values import PATTERNS, find
 
 NOTHING_FOUND = re.compile(
     r"\bno (?:matches|files|results|matching)\b|\bnot found\b|\bfound 0\b|\b0 (?:matches|results|hits)\b|未找到|没有找到|无匹配|没有结果",
@@ -90,15 +90,18 @@ def _searched(query: Query, corpus: Corpus, threshold: float) -> str | None:
     for hit in sorted(hits, key=lambda hit: -hit.message):
         if NOTHING_FOUND.search(hit.unit.text):
             return polar(query.question.choices, positive=False)
-        if (
-            hit.unit.kind == "result"
-            and hit.header.terms & sought
-            and (hit.inside & sought or re.match(r"^Found \d+", hit.unit.text))
-        ):
+        if hit.unit.kind == "result" and hit.header.terms & sought and _is_match(query, hit):
             return polar(query.question.choices, positive=True)
         if hit.unit.kind == "text" and re.search(r"\bfound\b|找到", hit.unit.text):
             return polar(query.question.choices, positive=not _NEGATES.search(hit.unit.text))
     return None
+
+
+def _is_match(query: Query, hit: Hit) -> bool:
+    """Whether a line of a search's result is a hit: it holds the words sought, counts files, or is the path of one."""
+    text = hit.unit.text
+    shown = any(name.lower() in text.lower() for name in query.quoted) or bool(hit.inside)
+    return shown or bool(re.match(r"^Found \d+", text)) or PATTERNS["path"].fullmatch(text) is not None
 
 
 def _rerun(query: Query, corpus: Corpus, _threshold: float) -> str | None:
@@ -133,7 +136,7 @@ def _first(query: Query, corpus: Corpus, threshold: float) -> str | None:
 
 
 def _place_of(option: str, verb: str, done: Sequence[Action], corpus: Corpus, threshold: float) -> tuple[int, int] | None:
-    if ("/" in option or "." in option) and verb:
+    if verb:
         kinds = {"create", "edit"} if verb == "edit" else {verb}
         found = next((a.use for a in done if a.kind in kinds and not a.failed and same_path(a.target, option)), None)
         if found is not None:
