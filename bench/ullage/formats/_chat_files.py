@@ -28,7 +28,7 @@ def conversation_in(row: Any) -> list[dict[str, Any]] | None:
             return None
     if not isinstance(row, list) or not row or not all(isinstance(m, dict) for m in row):
         return None
-    known = all(m.get("role") in ROLES and ("content" in m or "tool_calls" in m) for m in row)
+    known = all(str(m.get("role")) in ROLES and ("content" in m or "tool_calls" in m) for m in row)
     return row if known else None
 
 

@@ -51,7 +51,7 @@ class PiSession:
 
     def add(self, index: int, entry: dict[str, Any]) -> bool:
         """Take one entry; tells whether it says anything of the conversation."""
-        kind, at = entry.get("type"), milliseconds(entry.get("timestamp"))
+        kind, at = str(entry.get("type")), milliseconds(entry.get("timestamp"))
         name = str(entry.get("id") or f"entry-{index}")
         self._note_branch(entry, at)
         known = True
@@ -66,7 +66,7 @@ class PiSession:
         elif kind == "compaction":
             self._compaction(entry, at)
         elif kind in _SETTINGS:
-            self._event("setting_change", at, f"{_SETTINGS[str(kind)]} {entry.get(_SETTINGS[str(kind)])}")
+            self._event("setting_change", at, f"{_SETTINGS[kind]} {entry.get(_SETTINGS[kind])}")
         else:
             known = False
         self.places[f"#{index}"] = self.places[name] = len(self.messages) - 1

@@ -36,7 +36,7 @@ class AnthropicMessages(Format):
 
 
 def _has_own_block(content: Any) -> bool:
-    return isinstance(content, list) and any(isinstance(item, dict) and item.get("type") in _OWN_BLOCKS for item in content)
+    return isinstance(content, list) and any(isinstance(item, dict) and str(item.get("type")) in _OWN_BLOCKS for item in content)
 
 
 def _trace(name: str, rows: list[dict[str, Any]], row: dict[str, Any], source: str) -> Trace:

@@ -70,9 +70,9 @@ class _Book:
 
     def take(self, number: int, line: dict[str, Any]) -> bool:
         """Hand a line to its session; tells whether it carried anything of the conversation."""
-        kind, name = line.get("type"), line.get("sessionId")
+        kind, name = str(line.get("type")), line.get("sessionId")
         if kind not in _TALK and kind not in _ASIDE:
-            self.strange.setdefault(str(kind), []).append(number)
+            self.strange.setdefault(kind, []).append(number)
         if kind not in _TALK or not name:
             return False
         session = self.sessions.get(str(name)) or self.sessions.setdefault(str(name), Session(id=str(name), paid=self.paid))

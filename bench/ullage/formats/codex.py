@@ -23,7 +23,8 @@ class Codex(Format):
     def matches(self, source: Source) -> bool:
         """The first lines are of the rollout's own types, each with a payload."""
         return any(
-            line.get("type") in _LINE_TYPES and isinstance(line.get("payload"), dict) for line in first_objects(source.head, 5)
+            str(line.get("type")) in _LINE_TYPES and isinstance(line.get("payload"), dict)
+            for line in first_objects(source.head, 5)
         )
 
     def read(self, source: Source) -> Imported:
@@ -33,7 +34,7 @@ class Codex(Format):
         for number, line in reader.objects():
             if not rollout.add(line):
                 reader.opaque += 1
-            if line.get("type") not in _LINE_TYPES:
+            if str(line.get("type")) not in _LINE_TYPES:
                 strange.setdefault(str(line.get("type")), []).append(number)
         rollout.close()
         if not rollout.messages:

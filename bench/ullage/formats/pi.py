@@ -33,7 +33,7 @@ class Pi(Format):
         for index, (number, entry) in enumerate(reader.objects()):
             if not session.add(index, entry):
                 reader.opaque += 1
-                if entry.get("type") not in _ASIDE:
+                if str(entry.get("type")) not in _ASIDE:
                     strange.setdefault(_name(entry), []).append(number)
         if not session.messages:
             raise TraceError(str(source), "no message of a session", "pi session entries behind a session header")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from ullage.formats._chat_files import conversation_at_head
 from ullage.types import Trace
 
 _DECODER = msgspec.json.Decoder(Trace)
+_OPENING = re.compile(rb'\{\s*"id"\s*:\s*"')
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
@@ -30,8 +32,10 @@ class UllageJsonl(Format):
     def matches(self, source: Source) -> bool:
         """The first line begins like a trace, names its own parts, and its messages hold blocks and not ``content``."""
         line = source.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:4096].split(b"\n")[0]
-        own = line.startswith(b'{"id":') and any(key in line for key in (b'"messages":', b'"system":', b'"tools":', b'"calls":'))
-        return own and conversation_at_head(source.head) is None and (b'"messages":' not in line or b'"role":"' in source.head)
+        own = _OPENING.match(line) is not None and any(
+            key in line for key in (b'"messages"', b'"system"', b'"tools"', b'"calls"')
+        )
+        return own and conversation_at_head(source.head) is None and (b'"messages"' not in line or b'"role"' in source.head)
 
     def read(self, source: Source) -> Imported:
         """Import every trace of the file; a half last line behind whole ones is dropped and counted as repaired."""

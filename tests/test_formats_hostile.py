@@ -1,0 +1,300 @@
+"""Hostile recordings: whatever stands in a file, an import ends in traces that hold together or in one line of error."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from formats_support import ClaudeLines, claude_usage, text, thinking, use
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ullage.errors import TraceError
+from ullage.formats import Imported
+from ullage.formats.ullage_jsonl import encode_traces
+from ullage.testing import make_trace
+from ullage.traces import import_file, report
+from ullage.types import Trace
+
+
+def claude_rows() -> list[Any]:
+    """A session with most kinds of line."""
+    lines = ClaudeLines().user("go").reply("m1", thinking("t"), use("t1"), usage=claude_usage(read=5)).result("t1")
+    data = {"type": "agent_progress", "agentId": "a1", "message": {"type": "user", "uuid": "c0", "message": {"content": "look"}}}
+    lines.line("progress", data=data, parentToolUseID="t1").line("queue-operation", operation="enqueue", content="x")
+    lines.line("attachment", attachment={"type": "file", "content": {"file": {"content": "x"}}}).boundary().summary().user("more")
+    return lines.reply("m2", text("a"), stop="end_turn").rows
+
+
+def chat_row() -> dict[str, Any]:
+    """A chat with a tool call."""
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    return {
+        "messages": [
+            {"role": "system", "content": "s"},
+            {"role": "user", "content": [{"type": "text", "text": "hi"}]},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": "x"},
+        ],
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}],
+    }
+
+
+CODEX = [
+    {"timestamp": "2026-01-05T10:00:00Z", "type": "session_meta", "payload": {"id": "c", "base_instructions": {"text": "s"}}},
+    {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]}},
+    {"type": "response_item", "payload": {"type": "reasoning", "summary": [{"text": "t"}]}},
+    {"type": "response_item", "payload": {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "x"}},
+    {
+        "type": "event_msg",
+        "payload": {"type": "token_count", "info": {"total_token_usage": {"n": 1}, "last_token_usage": {"input_tokens": 5}}},
+    },
+    {"type": "response_item", "payload": {"type": "function_call_output", "call_id": "x", "output": "y"}},
+    {
+        "type": "compacted",
+        "payload": {"message": "m", "replacement_history": [{"type": "message", "role": "user", "content": []}]},
+    },
+]
+PI = [
+    {"type": "session", "id": "p", "cwd": "/", "timestamp": "2026-01-05T10:00:00Z"},
+    {"type": "message", "message": {"role": "user", "content": "go"}},
+    {
+        "type": "message",
+        "message": {
+            "role": "assistant",
+            "content": [{"type": "toolCall", "id": "t", "name": "n", "arguments": {}}],
+            "usage": {"input": 1, "output": 2},
+        },
+    },
+    {"type": "message", "message": {"role": "toolResult", "toolCallId": "t", "content": [{"type": "text", "text": "x"}]}},
+    {"type": "compaction", "summary": "s", "firstKeptEntryIndex": 2, "tokensBefore": 9},
+]
+MINI = {
+    "info": {"mini_version": "2", "model_stats": {"api_calls": 1}},
+    "messages": [
+        {"role": "user", "content": "t"},
+        {"role": "assistant", "content": "a", "extra": {"response": {"model": "m", "usage": {"prompt_tokens": 4}}}},
+    ],
+}
+SWE = {
+    "trajectory": [{"action": "a", "observation": "o", "response": "r"}],
+    "history": [{"role": "user", "content": "t"}, {"role": "assistant", "content": "a"}],
+    "info": {},
+}
+TAU2 = {
+    "info": {"agent_info": {"llm": "m"}, "user_info": {}, "environment_info": {"policy": "p", "tool_defs": []}},
+    "simulations": [
+        {
+            "id": "s",
+            "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "a", "usage": {"prompt_tokens": 4}}],
+        }
+    ],
+}
+INSPECT = {
+    "version": 2,
+    "eval": {"task": "t", "run_id": "r", "model": "openai/x"},
+    "samples": [
+        {
+            "id": 1,
+            "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "a"}],
+            "events": [
+                {
+                    "event": "model",
+                    "input": [{"role": "user", "content": "hi"}],
+                    "output": {"choices": [{"message": {"content": "a"}}], "usage": {"input_tokens": 4}},
+                }
+            ],
+            "attachments": {"k": "v"},
+            "model_usage": {"openai/x": {"input_tokens": 4}},
+        }
+    ],
+}
+GEMINI = {
+    "sessionId": "g",
+    "projectHash": "h",
+    "messages": [
+        {"id": "a", "type": "user", "content": "go"},
+        {
+            "id": "b",
+            "type": "gemini",
+            "content": "x",
+            "thoughts": [{"subject": "s"}],
+            "toolCalls": [{"id": "t", "name": "n", "args": {}, "result": [{"text": "r"}]}],
+            "tokens": {"input": 4},
+        },
+    ],
+}
+OPENHANDS = [
+    {
+        "instance_id": "o",
+        "instruction": "i",
+        "history": [
+            [{"id": 0, "source": "user", "action": "message", "args": {"content": "go"}}, {"observation": "null"}],
+            [
+                {"id": 1, "source": "agent", "action": "run", "args": {"command": "ls"}},
+                {"id": 2, "observation": "run", "content": "x", "cause": 1},
+            ],
+        ],
+        "metrics": {"costs": [1.0]},
+    }
+]
+KIMI = [
+    {"type": "metadata", "protocol_version": "1"},
+    {
+        "type": "context.append_message",
+        "message": {"role": "user", "content": [{"type": "text", "text": "go"}], "origin": {"kind": "user"}},
+    },
+    {"type": "context.append_loop_event", "event": {"type": "tool.call", "toolCallId": "t", "name": "n", "args": {}}},
+    {"type": "context.append_loop_event", "event": {"type": "tool.result", "toolCallId": "t", "result": {"output": "x"}}},
+    {"type": "context.append_loop_event", "event": {"type": "step.end", "usage": {"inputOther": 4}}},
+]
+COPILOT = [
+    {"type": "session.start", "data": {"sessionId": "s"}},
+    {"type": "assistant.message", "data": {"content": "a", "toolRequests": [{"toolCallId": "t", "name": "n", "arguments": {}}]}},
+    {"type": "tool.execution_complete", "data": {"toolCallId": "t", "result": {"content": "x"}}},
+]
+DROID = [
+    {"type": "session_start", "id": "d"},
+    {"type": "message", "id": "a", "message": {"role": "assistant", "content": [{"type": "text", "text": "x"}]}},
+]
+
+SAMPLES: dict[str, tuple[str, Any]] = {
+    "claude_code": ("s.jsonl", claude_rows()),
+    "openai_messages": ("s.jsonl", [chat_row(), chat_row()]),
+    "codex": ("s.jsonl", CODEX),
+    "pi": ("s.jsonl", PI),
+    "mini_swe_agent": ("s.traj.json", MINI),
+    "swe_agent": ("s.traj", SWE),
+    "tau_bench": ("s.json", [{"task_id": 1, "traj": chat_row()["messages"]}]),
+    "tau2": ("s.json", TAU2),
+    "inspect": ("s.json", INSPECT),
+    "gemini_cli": ("s.json", GEMINI),
+    "openhands": ("s.jsonl", OPENHANDS),
+    "kimi_code": ("s.jsonl", KIMI),
+    "copilot_cli": ("s.jsonl", COPILOT),
+    "droid": ("s.jsonl", DROID),
+    "ullage_jsonl": ("s.jsonl", [msgspec.json.decode(encode_traces([make_trace(calls=3)]))]),
+}
+STRANGE: list[Any] = [
+    None,
+    True,
+    -1,
+    1.5,
+    10**30,
+    "",
+    "x",
+    "\ud83d",
+    [],
+    ["x"],
+    {},
+    {"type": 7},
+    [[]],
+    [None],
+    {"content": {"a": [1]}},
+]
+
+
+def dumped(name: str, value: Any) -> str:
+    """The text of a sample: a line for each row, or one document."""
+    if name.endswith(".jsonl"):
+        return "\n".join(json.dumps(row) for row in value) + "\n"
+    return json.dumps(value)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths of all values inside a JSON value."""
+    inner = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
+    return [path] * bool(path) + [deeper for key, item in inner for deeper in places(item, (*path, key))]
+
+
+def replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    """A copy of a JSON value with another value at one path; the mark ``...`` removes it."""
+    made = copy.deepcopy(value)
+    holder = made
+    for key in path[:-1]:
+        holder = holder[key]
+    if new is ...:
+        del holder[path[-1]]
+    else:
+        holder[path[-1]] = new
+    return made
+
+
+def check_whole(trace: Trace) -> None:
+    """What every reader of a trace relies on."""
+    held, ids = len(trace.messages), [message.id for message in trace.messages]
+    assert len(set(ids)) == held
+    for call in trace.calls:
+        assert 0 <= call.upto <= held
+        assert call.reply is None or call.upto <= call.reply < held
+        if call.usage is not None:
+            assert min(msgspec.structs.astuple(call.usage)) >= 0
+    for event in trace.compactions:
+        assert 0 <= event.call <= len(trace.calls)
+        assert 0 <= event.position <= held
+    for child in trace.children:
+        check_whole(child)
+
+
+def attempt(name: str, content: bytes) -> Imported | None:
+    """Import some bytes: traces that hold together, or none after one line of error."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(content)
+        try:
+            result = import_file(path)
+        except TraceError as error:
+            if "\n" in str(error):
+                raise AssertionError(f"more than one line: {error}") from error
+            return None
+    for trace in result.traces:
+        check_whole(trace)
+        assert msgspec.json.decode(encode_traces([trace]), type=Trace) == trace
+    json.dumps(report(result), allow_nan=False)
+    return result
+
+
+@pytest.mark.parametrize("form", sorted(SAMPLES))
+def test_the_samples_are_what_they_say(form: str) -> None:
+    """Each is imported by its own importer and has a call."""
+    name, value = SAMPLES[form]
+    result = attempt(name, dumped(name, value).encode())
+    assert result is not None
+    assert result.format == form
+    assert result.traces[0].calls
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.data())
+def test_a_value_of_the_wrong_kind_never_breaks_an_import(data: st.DataObject) -> None:
+    """Any value of any sample replaced by something strange, or taken out."""
+    name, value = SAMPLES[data.draw(st.sampled_from(sorted(SAMPLES)))]
+    path = data.draw(st.sampled_from(places(value)))
+    new = data.draw(st.sampled_from([*STRANGE, ...]))
+    attempt(name, dumped(name, replaced(value, path, new)).encode())
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.data())
+def test_a_file_cut_or_spoiled_anywhere_never_breaks_an_import(data: st.DataObject) -> None:
+    """Cut at any byte, or with any few bytes put in."""
+    name, value = SAMPLES[data.draw(st.sampled_from(sorted(SAMPLES)))]
+    content = dumped(name, value).encode()
+    at = data.draw(st.integers(0, len(content)))
+    attempt(name, content[:at])
+    attempt(name, content[:at] + data.draw(st.binary(max_size=4)) + content[at:])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_lines_in_another_order_never_break_an_import(data: st.DataObject) -> None:
+    """Files that were merged or sorted by hand."""
+    name, value = SAMPLES[
+        data.draw(st.sampled_from([form for form, (name, _) in sorted(SAMPLES.items()) if name.endswith(".jsonl")]))
+    ]
+    attempt(name, dumped(name, data.draw(st.permutations(value))).encode())
