@@ -61,11 +61,16 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(m.name for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_")))
 
 
-def load(name: str) -> Playbook:
-    """A playbook by name; raises ``UserError`` with near names."""
+def checked(name: str) -> str:
+    """The name of a playbook that there is; raises ``UserError`` with near names."""
     if name not in names():
         raise UserError(f"unknown playbook {name!r}; {nearest(name, list(names()))}")
-    module = importlib.import_module(f"{PACKAGE}.{name}")
+    return name
+
+
+def load(name: str) -> Playbook:
+    """A playbook by name; raises ``UserError`` with near names."""
+    module = importlib.import_module(f"{PACKAGE}.{checked(name)}")
     classes = [
         c for c in vars(module).values() if isinstance(c, type) and issubclass(c, Playbook) and c.__module__ == module.__name__
     ]

@@ -44,7 +44,7 @@ def statistics_of(trace: Trace, count: TextCounter) -> TraceStatistics:
     spoken = sorted(words_in(m.text) for m in replies if m.text)
     blocks = [block for message in trace.messages for block in message.blocks]
     results = [b for b in blocks if isinstance(b, ToolResult)]
-    sizes = sorted(sum(count(i.text) for i in b.content if isinstance(i, Text)) for b in results)
+    sizes = sorted(result_sizes(trace, count))
     gaps = [after.at - before.at for before, after in pairwise(trace.calls) if after.at is not None and before.at is not None]
     return TraceStatistics(
         id=trace.id,
@@ -65,6 +65,12 @@ def statistics_of(trace: Trace, count: TextCounter) -> TraceStatistics:
         long_pauses=sum(gap > LONG_MS for gap in gaps),
         children=len(trace.children),
     )
+
+
+def result_sizes(trace: Trace, count: TextCounter) -> list[int]:
+    """Tokens of the text of every tool result, in order."""
+    results = [block for message in trace.messages for block in message.blocks if isinstance(block, ToolResult)]
+    return [sum(count(item.text) for item in result.content if isinstance(item, Text)) for result in results]
 
 
 def probe_counts(probes: Sequence[Probe]) -> dict[str, int]:
