@@ -7,6 +7,7 @@ shape: messages, the state that its sessions keep, the kind of exception, and th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -74,9 +75,7 @@ def reduce(
     ``after_call``, ``turn_end`` or ``restore`` (the messages are the stored log). ``state`` is one that the package's
     sessions keep; its key ``own`` may carry the ``memory`` of a decision before. ``store`` is what a stash already holds.
     """
-    strategies = load_strategies(spec)
-    if len(strategies) != 1:
-        raise SpecError(f"{spec}: found a composition; expected one strategy")
+    strategy = _loaded(spec)
     desk = _Desk(summarize)
     view = _view(
         desk,
@@ -87,9 +86,7 @@ def reduce(
         state=_noun_state(state),
         store=_Store(store),
     )
-    if not isinstance(strategies[0], ConversationManager):
-        return _other(strategies[0], view, desk)
-    return _manager(strategies[0], view, desk)
+    return _manager(strategy, view, desk) if isinstance(strategy, ConversationManager) else _other(strategy, view, desk)
 
 
 def agentic_tool(
@@ -111,6 +108,15 @@ def agentic_tool(
     except Exception as error:  # noqa: BLE001 - the kind is what is asked for
         kind = type(error).__name__
     return ToolRun([converse_of(message) for message in work.messages], {}, kind, desk.last, text)
+
+
+@cache
+def _loaded(spec: str) -> Strategy:
+    """The strategy that a spec names; remembered, because finding one reads the metadata of every installed package."""
+    strategies = load_strategies(spec)
+    if len(strategies) != 1:
+        raise SpecError(f"{spec}: found a composition; expected one strategy")
+    return strategies[0]
 
 
 class _Desk:

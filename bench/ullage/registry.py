@@ -142,6 +142,7 @@ def _checked(cls: Any, kind: str, name: str) -> type[Any]:
     return cls
 
 
+@cache
 def _entry_points() -> dict[str, Any]:
     from importlib.metadata import entry_points  # noqa: PLC0415 - reads every installed package's metadata
 
