@@ -11,6 +11,7 @@ import msgspec
 
 from ullage.formats._facts import main_model, model_changes, provenance_of
 from ullage.formats._images import image_size
+from ullage.formats._lines import objects_at
 from ullage.types import (
     Block,
     Call,
@@ -144,7 +145,7 @@ def _assistant_blocks(row: dict[str, Any], message_id: str) -> tuple[Block, ...]
     if isinstance(row.get("reasoning_content"), str) and row["reasoning_content"]:
         blocks.append(Thinking(text=row["reasoning_content"]))
     blocks += items_of(row.get("content")) or items_of(row.get("refusal"))
-    calls = [call for call in row.get("tool_calls") or () if isinstance(call, dict)]
+    calls = objects_at(row, "tool_calls")
     old = row.get("function_call")
     for number, call in enumerate([*calls, *([old] if isinstance(old, dict) else [])]):
         function = call["function"] if isinstance(call.get("function"), dict) else call

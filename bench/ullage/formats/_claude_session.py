@@ -92,7 +92,7 @@ class Session:
         if not uuid:
             return
         if self.midway is None:
-            before = line.get("parentUuid") or line.get("logicalParentUuid")
+            before = str(line.get("parentUuid") or line.get("logicalParentUuid") or "")
             self.midway = bool(before) and before not in self._after
         self._after[uuid] = len(self.responses)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ullage.formats._chat import arguments_of, image_at, items_of
+from ullage.formats._lines import objects_at
 from ullage.types import Block, Message, Opaque, ResultItem, Text, Thinking, ToolResult, ToolUse, canonical_json
 
 _MESSAGE_KEYS = frozenset({"type", "role", "content", "id"})
@@ -52,8 +53,8 @@ def message_of(item: dict[str, Any], name: str, at: int | None) -> Message:
 
 
 def _reasoning(item: dict[str, Any]) -> Thinking:
-    parts = [*(item.get("summary") or ()), *(item.get("content") or ())]
-    texts = [str(part["text"]) for part in parts if isinstance(part, dict) and part.get("text")]
+    parts = [*objects_at(item, "summary"), *objects_at(item, "content")]
+    texts = [str(part["text"]) for part in parts if part.get("text")]
     return Thinking(text="\n".join(texts), redacted=str(item.get("encrypted_content") or ""))
 
 

@@ -122,6 +122,11 @@ def list_at(value: Any, *path: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
+def objects_at(value: Any, *path: str) -> list[dict[str, Any]]:
+    """The objects in the list that a path of keys leads to; anything else in it is left out."""
+    return [item for item in list_at(value, *path) if isinstance(item, dict)]
+
+
 def without_surrogates(value: Any) -> Any:
     """The same JSON value with half surrogate pairs, which no UTF-8 text can hold, replaced."""
     if isinstance(value, str):

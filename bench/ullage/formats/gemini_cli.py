@@ -10,7 +10,7 @@ from ullage.errors import TraceError
 from ullage.formats import Format, Imported, LineCounts, Source
 from ullage.formats._anthropic import milliseconds, whole
 from ullage.formats._facts import in_order, main_model, model_changes, provenance_of
-from ullage.formats._lines import LineReader, document, first_value, list_at, object_at
+from ullage.formats._lines import LineReader, document, first_value, object_at, objects_at
 from ullage.formats._usage import included_usage
 from ullage.types import (
     Block,
@@ -51,7 +51,7 @@ class GeminiCli(Format):
     def read(self, source: Source) -> Imported:
         """Import the chat."""
         chat, counts, problems = _chat(source)
-        rows = [row for row in list_at(chat, "messages") if isinstance(row, dict)]
+        rows = objects_at(chat, "messages")
         if not any(row.get("type") in _REPLIES for row in rows):
             raise TraceError(str(source), "no reply of a model", _EXPECTED)
         trace = _trace(chat, rows, source)
@@ -79,7 +79,7 @@ def _patched(lines: Iterable[dict[str, Any]]) -> dict[str, Any]:
         if isinstance(line.get("$set"), dict):
             chat |= line["$set"]
             if "messages" in line["$set"]:
-                messages = {_key(row, n): row for n, row in enumerate(list_at(line, "$set", "messages")) if isinstance(row, dict)}
+                messages = {_key(row, n): row for n, row in enumerate(objects_at(line, "$set", "messages"))}
         elif "type" in line and "sessionId" not in line:
             messages[_key(line, len(messages))] = line
         else:
@@ -132,11 +132,11 @@ def _call(row: dict[str, Any], name: str, place: int, at: int | None) -> Call | 
 
 
 def _reply(row: dict[str, Any]) -> tuple[Block, ...]:
-    thoughts = [one for one in list_at(row, "thoughts") if isinstance(one, dict)]
+    thoughts = objects_at(row, "thoughts")
     texts = ["\n".join(str(one[key]) for key in ("subject", "description") if one.get(key)) for one in thoughts]
     blocks: list[Block] = [Thinking(text=text) for text in texts if text]
     blocks += _parts(row.get("content", row.get("parts")))
-    for call in list_at(row, "toolCalls"):
+    for call in objects_at(row, "toolCalls"):
         arguments = canonical_json(call.get("args") or {})
         blocks.append(ToolUse(id=str(call.get("id") or ""), name=str(call.get("name") or ""), arguments=arguments))
     return tuple(blocks)
@@ -145,7 +145,7 @@ def _reply(row: dict[str, Any]) -> tuple[Block, ...]:
 def _results(row: dict[str, Any]) -> tuple[ToolResult, ...]:
     """Tool results as sent back; ``resultDisplay`` repeats them for the screen."""
     found = []
-    for call in list_at(row, "toolCalls"):
+    for call in objects_at(row, "toolCalls"):
         if call.get("result") is not None:
             failed = call.get("status") == "error"
             found.append(ToolResult(tool_use_id=str(call.get("id") or ""), content=_parts(call["result"]), is_error=failed))
