@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from ullage.lines import block_text, index_of
-from ullage.mining import code, ledger, outputs, prose
+from ullage.mining import code, ledger, outputs, prose, records
 from ullage.mining.candidates import Candidate, Rejections, holds
 from ullage.mining.decoys import decoys
 from ullage.mining.sampling import stratified
@@ -30,6 +30,9 @@ MOST_USES = 50
 FAMILIES: tuple[Callable[[Source], Iterator[Candidate]], ...] = (
     code.definitions, code.assignments, code.hops,
     outputs.commits, outputs.changes, outputs.tests, outputs.errors, outputs.exits, outputs.fixes, outputs.counts, outputs.links, outputs.searches,
+    records.fields,
+    records.labels,
+    records.cells,
     ledger.file_sets, ledger.edit_order, ledger.freshness, ledger.to_dos,
     prose.constraints, prose.reasons, prose.replacements, prose.denials,
 )  # fmt: skip

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ullage.lines import unnumbered
 from ullage.mining.candidates import Candidate, Sighting, settle, tell
 from ullage.mining.source import Line, Source
-from ullage.values import kind_of
+from ullage.values import find, kind_of
 
 _DEFINITION = re.compile(
     r"^\s*(?:export\s+|default\s+|public\s+|private\s+|protected\s+|static\s+|async\s+|abstract\s+|final\s+|pub(?:\(\w+\))?\s+)*"
@@ -158,6 +158,8 @@ def _command_place(line: Line) -> str:
     plain = 3 <= len(name) <= 70 and not re.search(
         r"&&|\|\||;|<<|`|\$\(|\bgit (?:diff|log|status)\b|\bgit show [0-9a-f]+|\bgrep\b|\brg\b", name
     )
+    shown = [f.value for f in find("path", name)]
+    plain = plain and not any(not _DATA_FILE.search(path) for path in shown if "." in path.rsplit("/", 1)[-1])
     return f"`{name}`" if plain and "\n" not in line.action.command.strip() else ""
 
 
@@ -182,6 +184,12 @@ def _literal(match: re.Match[str], place: str) -> str:
     return (
         value if declared and "%" not in value.rstrip("%") and "\\" not in value and "$" not in value and "{" not in value else ""
     )
+
+
+def _plain_word(value: str) -> bool:
+    """Whether an unquoted value is data and not a piece of code."""
+    kind = kind_of(value)
+    return kind in {"path", "version", "url", "sha", "date"} or (kind == "text" and value.islower())
 
 
 def _assignment(source: Source, key: str, place: str, sightings: list[Sighting]) -> Candidate:

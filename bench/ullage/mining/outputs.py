@@ -255,7 +255,7 @@ def counts(source: Source) -> Iterator[Candidate]:
     found: dict[str, list[Sighting]] = defaultdict(list)
     for line in _shell_lines(source):
         match = _COUNTED.match(line.text)
-        if match and line.action and re.search(r"\bwc\b", line.action.command) and int(match.group("count")) > 20:
+        if match and line.action and re.search(r"\bwc\s+-\w*l\w*\b", line.action.command) and int(match.group("count")) > 20:
             sighting = Sighting(value=match.group("count"), message=line.message, span=source.span(line))
             found[source.relative(match.group("path"))].append(sighting)
     for path, sightings in found.items():

@@ -148,11 +148,17 @@ class Source:
                     yield Line(position, number, start, piece.end, text, "result", "tool", listed, action)
 
     def _text_lines(self, position: int, number: int, message: Message, text: str) -> Iterator[Line]:
-        if message.role == "user" and ((self._human_marked and not message.human) or _INJECTED.search(text)):
+        if message.role == "user" and (not self._typed(position, message) or _INJECTED.search(text)):
             return
         speaker: Literal["user", "assistant"] = "user" if message.role == "user" else "assistant"
         for piece in pieces(text, sentences=True):
             yield Line(position, number, piece.start, piece.end, piece.text, "text", speaker)
+
+    def _typed(self, position: int, message: Message) -> bool:
+        """Whether a person wrote a user message: marked so, or the first one of a recording without marks."""
+        if self._human_marked:
+            return message.human
+        return position == next((n for n, m in enumerate(self.trace.messages) if m.role == "user"), -1)
 
     def _use_lines(self, position: int, number: int, use: ToolUse) -> Iterator[Line]:
         """Lines of the documents that a call writes, found again in its recorded arguments."""

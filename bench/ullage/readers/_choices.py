@@ -33,6 +33,8 @@ _TESTING = re.compile(
     r"\b(?:go test|pytest|cargo test|npm (?:run )?test|yarn test|jest|vitest|mvn test|gradle test|make test|\w+ run test\S*|tox|ctest|rspec|unittest)\b|测试",
     re.IGNORECASE,
 )
+NEARLY_ALL = 0.85
+"""Share of a quoted title or list item that must be there: its neighbours resemble it, and half of one is another."""
 OPTION_SHARE = 0.6
 """Share of an option's own terms that must stand beside the question's."""
 
@@ -51,11 +53,15 @@ def covering(query: Query, corpus: Corpus, threshold: float) -> list[Hit]:
     A line of a result may hold none of the words itself when it bears a label of its own, like an exit code or an error.
     """
     focus = {corpus.resolved(term) for term in query.focus}
+    phrase = corpus.weights(query.phrase)
     labelled = query.kind in {"exit", "error", "url", "count", "duration"}
     return [
         hit
         for hit in corpus.rank(query.terms, query.light)
-        if hit.coverage >= threshold and focus <= hit.near and (hit.inside or (labelled and hit.unit.kind == "result"))
+        if hit.coverage >= threshold
+        and focus <= hit.near
+        and (hit.inside or (labelled and hit.unit.kind == "result"))
+        and sum(w for term, w in phrase.items() if term in hit.near) >= NEARLY_ALL * sum(phrase.values())
     ]
 
 

@@ -48,7 +48,7 @@ FRAME_WORDS = frozenset(
     agent user conversation latest last change changed current currently now according new still recorded record report reported say
     said show shown result run ran end ended finally finish finished answer assistant appear appeared happen happened find found take
     taken took stand stood file files function method class type struct interface enum trait line output search anything match test tests
-    item list to-do item fix error step print printed directory folder whole two these""".split()  # noqa: SIM905 - a word list reads best as text
+    item list to-do item fix error step print printed count counted made make directory folder whole two these""".split()  # noqa: SIM905 - a word list reads best as text
 )
 _FRAME_CJK = re.compile(
     r"会话|用户|助手|提到|最后|最新|现在|目前|当前|时候|之后|以后|定义|叫做|名为|使用|给出|告诉|一次|中的|是什么|是多少|哪一个|请问|根据|里面|文件|运行|结果|为止|本次|有没有|是否|什么"
@@ -80,6 +80,7 @@ VERBS: dict[str, re.Pattern[str]] = {
     "delete": re.compile(r"\b(?:delet|remov)\w*|删除|移除", re.IGNORECASE),
     "read": re.compile(r"\b(?:read|open|view|inspect|look)\w*|读取|查看|打开|阅读|看过", re.IGNORECASE),
 }
+_CAMEL = re.compile(r"\b(?:[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*)\b")
 _BACKTICK = re.compile(r"`([^`]+)`|\"([^\"]+)\"|「([^」]+)」")
 _IN_DEFINING_FILE = re.compile(
     r"\b(?:the )?file (?:that|which) (?:defines|holds|contains) (?:the \w+ )?`([^`]+)`|定义了?(?:\w+ )?`([^`]+)`\s*的(?:那个)?文件",
@@ -90,7 +91,7 @@ _IN_DEFINING_FILE = re.compile(
 class Query(NamedTuple):
     """A question, read: ``terms`` to find, ``focus`` those that name something by its exact spelling, and the relation.
 
-    ``light`` are terms that only frame the question: they count little.
+    ``light`` are terms that only frame the question: they count little; ``phrase`` those of a quoted title.
     """
 
     question: Question
@@ -100,6 +101,7 @@ class Query(NamedTuple):
     focus: frozenset[str]
     relation: str
     light: frozenset[str] = frozenset()
+    phrase: tuple[str, ...] = ()
     noun: str = ""
     quoted: tuple[str, ...] = ()
 
@@ -120,6 +122,7 @@ def read_question(question: Question) -> Query:
     quoted = tuple(next(filter(None, match)) for match in _BACKTICK.findall(text))
     focus = frozenset(term for name in quoted for term in question_terms(name) if not any(c.isspace() for c in name))
     focus |= frozenset(term for term in found if re.search(r"\d|_|[./:@#]", term))
+    focus |= frozenset(term for word in _CAMEL.findall(text) for term in question_terms(word)) & frozenset(found)
     noun = re.search(r"\bhow (?:many|much) ([a-z]+)|多少(?:个|条|次|行|份)?([\u4e00-\u9fff]{1,2})", text, re.IGNORECASE)
     return Query(
         question,
@@ -129,6 +132,7 @@ def read_question(question: Question) -> Query:
         focus,
         relation,
         light,
+        tuple(dict.fromkeys(term for name in quoted if " " in name for term in question_terms(name))),
         (noun.group(1) or noun.group(2)) if noun else "",
         quoted,
     )

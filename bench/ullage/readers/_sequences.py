@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 
 from ullage.lines import Unit
-from ullage.readers._choices import covering
+from ullage.readers._choices import NEARLY_ALL, covering
 from ullage.readers._query import Query
 from ullage.readers._retrieval import Corpus
 
 WITHIN = 40
 """Messages after an error in which its cure is looked for: later edits belong to something else."""
-NEARLY_ALL = 0.85
-"""Coverage of a list item: items of one list resemble each other, and half of one is another."""
 _ITEM_KEYS = re.compile(r"(?:^|; )(?:content|step|title|subject|text): (?P<item>.+?)(?=; \w+: |$)")
 _BULLET = re.compile(r"^\s*(?:[-*•☐☑✓✔]|\d+[.)、]|\[[ xX]\])\s*(?:\[[ xX]\]\s*)?(?P<item>.+)$")
 
