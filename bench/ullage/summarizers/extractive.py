@@ -125,7 +125,7 @@ def _scored(units: Sequence[Unit]) -> list[Unit]:
         terms = terms_of(unit.text)
         if not terms:
             return 0.0, unit.position
-        rarity = sum(math.log(1 + total / known[term]) for term in terms) / math.sqrt(len(terms))
+        rarity = math.fsum(math.log(1 + total / known[term]) for term in terms) / math.sqrt(len(terms))  # exact: sets have no order
         values = 1 + 0.15 * min(len(_VALUE.findall(unit.text)), 3)
         recent = 1 + 0.3 * max(unit.position, 0) / last
         return rarity * values * recent * SPEAKER_WEIGHT.get(unit.speaker, 1.2), unit.position
