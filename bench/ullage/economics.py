@@ -81,14 +81,19 @@ def accounts(
     prices: ModelPrices,
     window: int,
     summarizer: ModelPrices | None = None,
+    fresh: Sequence[int] = (),
 ) -> tuple[Account, ...]:
     """The books of every compaction: decisions before the same call are one, if together they free 2 % of the window.
 
-    ``summarizer`` prices the summary requests where another model made them.
+    ``summarizer`` prices the summary requests where another model made them; ``fresh`` gives for each row the tokens that
+    no earlier prompt held, where more is known of that than sizes tell.
     """
     starts = [at for at, row in enumerate(rows) if _freed(row, compactions) * COMPACTION_SHARE >= window]
     ends = [*starts[1:], len(rows)] if starts else []
-    return tuple(_account(rows, at, end, compactions, prices, summarizer or prices) for at, end in zip(starts, ends, strict=True))
+    return tuple(
+        _account(rows, at, end, compactions, (prices, summarizer or prices), fresh[at] if fresh else None)
+        for at, end in zip(starts, ends, strict=True)
+    )
 
 
 def _freed(row: Row, compactions: Sequence[Compaction]) -> int:
@@ -101,14 +106,20 @@ def _sent(row: Row, compactions: Sequence[Compaction]) -> Iterable[Compaction]:
 
 
 def _account(
-    rows: Sequence[Row], at: int, end: int, compactions: Sequence[Compaction], prices: ModelPrices, summarizer: ModelPrices
+    rows: Sequence[Row],
+    at: int,
+    end: int,
+    compactions: Sequence[Compaction],
+    sheets: tuple[ModelPrices, ModelPrices],
+    fresh: int | None,
 ) -> Account:
+    prices, summarizer = sheets
     row, events = rows[at], tuple(_sent(rows[at], compactions))
     rates, freed = prices.rates_for(row.prompt_tokens), sum(event.tokens_before - event.tokens_after for event in events)
     spent = sum(summarizer.price(event.summarizer, event.summarizer_calls).total for event in events)
     asked = [event.summarizer for event in events if event.summarizer_calls]
-    fresh = grown(rows[at - 1] if at else None, row, compactions)
-    rewritten = max(row.prompt_tokens - row.usage.cache_read - fresh, 0)
+    new = grown(rows[at - 1] if at else None, row, compactions) if fresh is None else fresh
+    rewritten = max(row.prompt_tokens - row.usage.cache_read - new, 0)
     rewrite = rewritten * (_paid(row, rates) - rates.read)
     saved, reached = _savings(rows[at:end], freed, prices, spent + rewrite)
     return Account(

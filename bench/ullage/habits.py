@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from ullage.cache import TTL_MS
+from ullage.plain import several
 from ullage.pricing import ModelPrices, PriceSheet
 from ullage.recorded import Recorded
 from ullage.spending import prices_by_model
@@ -125,7 +126,7 @@ def _pauses(walk: _Walk) -> Iterator[Habit]:
     yield walk.habit(
         "answer before the cache lapses",
         usages,
-        f"{len(lapsed)} pauses outlived the cache; each call after one would have read what it sent again",
+        f"{several(len(lapsed), 'pause')} outlived the cache; each call after one would have read what it sent again",
     )
 
 
@@ -149,7 +150,7 @@ def _all_hour(walk: _Walk) -> Habit:
     return walk.habit(
         "write everything with a lifetime of an hour",
         usages,
-        f"{saved} pauses of 5 to 60 minutes would have been bridged; each write costs 2 instead of 1.25 times the input",
+        f"{several(saved, 'pause')} of 5 to 60 minutes would have been bridged; each write costs 2 instead of 1.25 times the input",
     )
 
 
@@ -164,7 +165,7 @@ def _all_short(walk: _Walk) -> Habit:
     return walk.habit(
         "write everything with a lifetime of 5 minutes",
         usages,
-        f"{lost} more pauses would have lost the cache; each write costs 1.25 instead of 2 times the input",
+        f"{several(lost, 'more pause')} would have lost the cache; each write costs 1.25 instead of 2 times the input",
     )
 
 
@@ -179,7 +180,7 @@ def _models(walk: _Walk) -> Iterator[Habit]:
     yield walk.habit(
         "stay with one model",
         usages,
-        f"{len(switches)} switches sent the history again; every call is still priced at the model that made it",
+        f"{several(len(switches), 'switch', 'switches')} sent the history again; every call is still priced at the model that made it",
     )
 
 
@@ -237,7 +238,8 @@ def _walked(walk: _Walk, name: str, trigger: Trigger) -> Habit:
         usage = row.usage if not extra and read == row.usage.cache_read else _as_now(walk, place, read, extra)
         cost += walk.cost(row, usage)
         kept = usage.cache_read + usage.cache_write if walk.recorded.ttl_class else usage.prompt
-    detail = f"{made} compactions, each leaving about {after:,} tokens" if made else "no compaction"
+    shown = "" if walk.recorded.compactions else ", as recorded ones of other sessions do: this one shows none"
+    detail = f"{several(made, 'compaction')}, each leaving about {after:,} tokens{shown}" if made else "no compaction"
     return Habit(name=name, cost=cost, difference=cost - walk.base, compactions=made, detail=detail)
 
 

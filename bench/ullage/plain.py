@@ -14,3 +14,8 @@ def one_line(text: str, limit: int = 2000) -> str:
     """The same on a single line, at most ``limit`` characters."""
     line = " ".join(plain(text).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def several(count: int, one: str, many: str = "") -> str:
+    """A count with its noun: 1 break, 2,000 breaks."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -13,7 +13,7 @@ import msgspec
 
 from ullage.audit import CAUSES, Asked, asked, law_of
 from ullage.audit_laws import Ask, Billed, IntervalsLaw, Law
-from ullage.breaks import Break, BreakWatch, Signs, break_cost, grown
+from ullage.breaks import Break, BreakWatch, Signs, break_cost
 from ullage.cache import TTL_MS
 from ullage.caches._intervals import FOREVER_MS
 from ullage.pricing import ModelPrices, PriceSheet
@@ -36,7 +36,10 @@ class Between:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """One session as rows, one a billed call; ``between`` and ``kept`` (tokens left in the cache) are parallel to them.
+    """One session as rows, one a billed call, with lists parallel to them.
+
+    ``between`` is what lies before each, ``kept`` what it left in the cache, ``fresh`` how many of its tokens no earlier
+    prompt held, ``ttls`` the lifetime that it wrote with.
 
     ``compactions`` are the summaries that the client wrote, ``sources`` the recorded events behind them. ``stable`` is
     the prefix that outlives a compaction. ``unbilled`` calls have no usage; the outputs of ``counted`` ones are recorded
@@ -50,6 +53,7 @@ class Recorded:
     rows: tuple[Row, ...]
     between: tuple[Between, ...]
     kept: tuple[int, ...]
+    fresh: tuple[int, ...]
     ttls: tuple[str, ...]
     compactions: tuple[Compaction, ...]
     sources: tuple[RecordedCompaction, ...]
@@ -85,6 +89,7 @@ def read_recording(trace: Trace, counter: Counter, window: int, stable: int) -> 
         rows=rows,
         between=tuple(reader.between),
         kept=tuple(reader.kept),
+        fresh=tuple(reader.fresh),
         ttls=tuple(reader.ttls),
         compactions=tuple(reader.compactions),
         sources=tuple(reader.sources),
@@ -103,6 +108,7 @@ class _Reader:
         self.life = IntervalsLaw.LIFE_MS if isinstance(law, IntervalsLaw) else FOREVER_MS
         self.between: list[Between] = []
         self.kept: list[int] = []
+        self.fresh: list[int] = []
         self.ttls: list[str] = []
         self.compactions: list[Compaction] = []
         self.sources: list[RecordedCompaction] = []
@@ -123,6 +129,7 @@ class _Reader:
         self.since = ask.call + 1
         self.between.append(between)
         self.kept.append(kept)
+        self.fresh.append(self._fresh(step, fresh))
         self.ttls.append(call.ttl or (self.ttls[-1] if self.ttls else "5m"))
         return Row(
             call=ask.call,
@@ -166,13 +173,25 @@ class _Reader:
         said = next((m.text for m in self.trace.messages[start : step.call.upto] if m.human and m.text), "")
         return Between(ask=step.ask, events=events, cleared=cleared, said=said)
 
+    def _fresh(self, step: Asked, events: Sequence[RecordedCompaction]) -> int:
+        """Tokens that no earlier prompt held: the growth; behind a summary only what arrived after it."""
+        if step.before is None or step.before.usage is None:
+            return step.usage.prompt
+        if events:
+            return min(self._arrived(events[-1], step), step.usage.prompt - step.usage.cache_read)
+        return max(step.usage.prompt - step.before.usage.prompt, 0)
+
+    def _arrived(self, event: RecordedCompaction, step: Asked) -> int:
+        return sum(map(self.counter, self.trace.messages[event.position : step.call.upto]))
+
     def _compaction(self, event: RecordedCompaction, step: Asked) -> Compaction:
         """The client's compaction as an applied decision: sizes as recorded, else from the calls around it."""
         before = event.tokens_before
         if before is None:
             before = 0 if step.before is None or step.before.usage is None else step.before.usage.prompt
-        arrived = sum(map(self.counter, self.trace.messages[event.position : step.call.upto]))
-        after = event.tokens_after if event.tokens_after is not None else max(step.ask.prompt - arrived, self.stable)
+        after = event.tokens_after
+        if after is None:
+            after = max(step.ask.prompt - self._arrived(event, step), self.stable)
         return Compaction(
             call=step.ask.call,
             moment=Moment.BEFORE_CALL,
@@ -250,17 +269,14 @@ class RecordedBreak:
 
 def recorded_breaks(recorded: Recorded, sheet: PriceSheet) -> tuple[RecordedBreak, ...]:
     """All breaks of a recording, worst first."""
-    found, before = [], None
-    for place, row in enumerate(recorded.rows):
-        if row.break_cause and place:
-            found.append(_recorded_break(recorded, place, row, before, sheet))
-        before = row
+    found = [_recorded_break(recorded, place, sheet) for place, row in enumerate(recorded.rows) if row.break_cause]
     return tuple(sorted(found, key=lambda one: (-(one.lost.cost or 0), -one.lost.tokens, one.lost.call)))
 
 
-def _recorded_break(recorded: Recorded, place: int, row: Row, before: Row | None, sheet: PriceSheet) -> RecordedBreak:
+def _recorded_break(recorded: Recorded, place: int, sheet: PriceSheet) -> RecordedBreak:
+    row = recorded.rows[place]
     prices = sheet.prices(row.model)
-    cost = break_cost(row, grown(before, row, recorded.compactions), prices) if isinstance(prices, ModelPrices) else None
+    cost = break_cost(row, recorded.fresh[place], prices) if isinstance(prices, ModelPrices) else None
     between = recorded.between[place]
     message = recorded.trace.messages[_last_sent(recorded, place)] if recorded.trace.messages else None
     lost = Break(

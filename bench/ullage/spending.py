@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ullage.breaks import grown
 from ullage.pricing import ModelPrices, Money, PriceSheet, Rates, Unpriced
 from ullage.recorded import Recorded
 from ullage.types import Row, Usage
@@ -43,7 +42,7 @@ def spending_of(recorded: Recorded, sheet: PriceSheet) -> Spending:
     """Price every billed call at its own model's rates and sort its tokens by reason."""
     total, notes, sums = Money(), dict[str, None](), dict[str, tuple[int, int]]()
     unpriced = ""
-    for row, before in _with_before(recorded.rows):
+    for place, row in enumerate(recorded.rows):
         prices = sheet.prices(row.model)
         if isinstance(prices, Unpriced):
             unpriced = unpriced or prices.reason
@@ -52,7 +51,7 @@ def spending_of(recorded: Recorded, sheet: PriceSheet) -> Spending:
             rates = prices.rates_for(row.prompt_tokens)
             total = total.plus(prices.price(row.usage))
             notes |= dict.fromkeys(prices.notes)
-        for reason, tokens, cost in _spent(recorded, row, before, rates):
+        for reason, tokens, cost in _spent(recorded, place, rates):
             known = sums.get(reason, (0, 0))
             sums[reason] = known[0] + tokens, known[1] + cost
     order = sorted(sums.items(), key=lambda item: (-item[1][1], -item[1][0], item[0]))
@@ -65,18 +64,11 @@ def spending_of(recorded: Recorded, sheet: PriceSheet) -> Spending:
     )
 
 
-def _with_before(rows: tuple[Row, ...]) -> Iterator[tuple[Row, Row | None]]:
-    before = None
-    for row in rows:
-        yield row, before
-        before = row
-
-
-def _spent(recorded: Recorded, row: Row, before: Row | None, rates: Rates) -> Iterator[Spent]:
-    usage = row.usage
+def _spent(recorded: Recorded, place: int, rates: Rates) -> Iterator[Spent]:
+    row = recorded.rows[place]
+    usage, fresh = row.usage, recorded.fresh[place]
     yield Spent(READ, usage.cache_read, usage.cache_read * rates.read)
     yield Spent(OUTPUT, usage.output, usage.output * rates.output)
-    fresh = grown(before, row, recorded.compactions)
     for tokens, rate in (
         (usage.uncached, rates.input),
         (usage.cache_write_5m, rates.write_5m),
@@ -84,7 +76,7 @@ def _spent(recorded: Recorded, row: Row, before: Row | None, rates: Rates) -> It
     ):
         new = min(tokens, fresh)
         fresh -= new
-        yield Spent(START if before is None else NEW, new, new * rate)
+        yield Spent(NEW if place else START, new, new * rate)
         yield Spent(_reason(row), tokens - new, (tokens - new) * rate)
 
 

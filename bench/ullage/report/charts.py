@@ -23,6 +23,9 @@ PARTS = {
     "uncached": "#b8433f",
     "output": "#6f9f84",
     "summariser": "#7e5aa8",
+    "read again": "#a9c6e6",
+    "paid for the first time": "#e39a56",
+    "sent again": "#b8433f",
 }
 """One colour for each kind of token or cost."""
 Kind = Literal["tokens", "percent", "usd", "count", "label"]
