@@ -66,7 +66,7 @@ class ContextManager(ConversationManager):
 
     def before_call(self, work: Work, projected: int | None) -> None:
         """A pass of the pipeline."""
-        work.estimate = projected
+        work.estimate, work.trigger = projected, "proactive"
         self.pipeline().run(work, projected, overflow=False)
 
     def reduce_context(self, work: Work, *, overflow: bool) -> None:  # noqa: ARG002 - there is no proactive way in

@@ -89,6 +89,7 @@ class SlidingWindow(ConversationManager):
         if not self.per_turn:
             return
         work.state["model_call_count"] = work.state.get("model_call_count", 0) + 1
+        work.trigger = "per turn"
         if self.per_turn is True or work.state["model_call_count"] % self.per_turn == 0:
             self.apply_management(work)
 

@@ -123,6 +123,21 @@ def test_reactive_and_proactive_steps_follow_each_other_when_the_projection_is_s
         assert len(summarizer.requests) == requests
 
 
+def test_the_record_tells_reactive_proactive_turn_end_and_per_turn_apart() -> None:
+    """Each compaction names what triggered it."""
+    trace = make_trace(calls=120)
+    found = {
+        spec: {c.reason.partition(":")[0] for c in compactions(walked(spec, trace, 6_000))}
+        for spec in (
+            "sliding_window(window_size=12)",
+            "sliding_window(per_turn=5, window_size=12)",
+            "summarizing",
+            "auto(threshold=0.5)",
+        )
+    }
+    assert list(found.values()) == [{"turn end"}, {"turn end", "per turn"}, {"reactive"}, {"proactive"}]
+
+
 def test_forced_to_a_budget_a_strategy_acts_once_and_without_its_own_trigger() -> None:
     """In forced mode an overflow is only the order to shrink."""
     messages = [user(f"q{n}", f"m{n}") if n % 2 == 0 else assistant(f"a{n}", f"m{n}") for n in range(30)]

@@ -70,6 +70,7 @@ class ConversationManager(Strategy):
 
     def attempt(self, work: Work) -> None:
         """A proactive reduction: whatever it raises is swallowed, and what it had changed until then stays."""
+        work.trigger = "proactive"
         try:
             self.reduce_context(work, overflow=False)
         except UserError:
@@ -88,8 +89,10 @@ class ConversationManager(Strategy):
     def act(self, work: Work, moment: Moment, projected: int | None) -> None:
         """Do what the package does at a moment; exceptions come out, with ``work`` as they left it."""
         if moment is Moment.OVERFLOW:
+            work.trigger = "reactive"
             self.reduce_context(work, overflow=True)
         elif moment is Moment.TURN_END:
+            work.trigger = "turn end"
             self.apply_management(work)
         elif moment is Moment.BEFORE_CALL:
             self.before_call(work, projected)

@@ -95,7 +95,7 @@ class Preset(ConversationManager):
     def before_call(self, work: Work, projected: int | None) -> None:
         """The threshold, or a pass of the pipeline; at 1.54 old stored entries go."""
         if self.profile == "1.62":
-            work.estimate = projected
+            work.estimate, work.trigger = projected, "proactive"
             self.pipeline().run(work, projected, overflow=False)
             return
         stashes, left = self.offloading().evict(work.own.get("offloader") or {}, work.view.call)

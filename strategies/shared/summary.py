@@ -28,7 +28,7 @@ CONTENT_INSTRUCTIONS = (
 """Our words for what the package's pipeline asks of its summaries."""
 
 CLOSING_REQUEST = "Now condense the conversation above as instructed."
-"""The user message that closes a request on the direct path; the door and the gateway put it after the messages."""
+"""The user message that closes a request on the direct path, as the doors show it."""
 
 SECTIONS = ("topics", "tools", "technical", "insights")
 

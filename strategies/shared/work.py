@@ -41,6 +41,7 @@ class Work:
         self.tiers: list[str] = []
         self.reasons: list[str] = []
         self.estimate: int | None = None
+        self.trigger = ""
         self._names: dict[str, str] | None = None
 
     def _with_pin(self, message: Message) -> Message:
@@ -48,9 +49,9 @@ class Work:
         return message if pinned == message.pinned else msgspec.structs.replace(message, pinned=pinned)
 
     def acted(self, tier: str, reason: str) -> None:
-        """Note a step that changed something."""
+        """Note a step that changed something, and what triggered it."""
         self.tiers.append(tier)
-        self.reasons.append(reason)
+        self.reasons.append(f"{self.trigger}: {reason}" if self.trigger else reason)
 
     def fresh_id(self, base: str) -> str:
         """An id that no message of the context, or of this work, has."""
