@@ -221,6 +221,25 @@ def unnumbered(line: str) -> tuple[str, str]:
     return (line[match.end() :], match.group(1) or match.group(2)) if match else (line, "")
 
 
+def row_marks(text: str) -> tuple[str, int]:
+    """What separates the cells of a table row, and how often it does; zero for a line that is no row."""
+    if text.startswith("|"):
+        return "|", text.count("|")
+    if "\t" in text and text.count("\t") >= 2:
+        return "\t", text.count("\t")
+    commas = text.count(",")
+    return (",", commas) if commas >= 2 and ", " not in text and not _CODE_MARKS.search(text) else ("", 0)
+
+
+def cells_of(text: str) -> list[str]:
+    """The cells of a table row; nothing for a line that is no row."""
+    mark, count = row_marks(text)
+    return [cell.strip(" *`") for cell in text.strip("|").split(mark)] if count else []
+
+
+_CODE_MARKS = re.compile(r"[(){};=\[\]]")
+
+
 class _Builder:
     """Collects the units of one message."""
 
@@ -228,19 +247,31 @@ class _Builder:
         self.units: list[Unit] = []
         self.postings: dict[str, list[int]] = {}
         self.heading = -1
+        self.table = -1
 
     def add(self, block: int, text: str, kind: Literal["text", "use", "result"], line: str = "") -> None:
         """One more unit."""
         number, found = len(self.units), terms(text)
-        self.units.append(Unit(block, text, found, kind, self.heading, line))
+        self.table = self._table(number, block, text)
+        heading = self.table if 0 <= self.table < number else self.heading
+        self.units.append(Unit(block, text, found, kind, heading, line))
         for term in found:
             self.postings.setdefault(term, []).append(number)
         if _HEADING.search(text):
             self.heading = number
 
+    def _table(self, number: int, block: int, text: str) -> int:
+        """The unit that heads the table which a line belongs to; itself for a line that may head one, -1 for no row."""
+        marks = row_marks(text)
+        if not marks[1]:
+            return -1
+        if self.table >= 0 and self.units[self.table].block == block and row_marks(self.units[self.table].text) == marks:
+            return self.table
+        return number
+
     def add_block(self, number: int, block: Block) -> None:
         """All units of one block."""
-        self.heading = -1
+        self.heading = self.table = -1
         if isinstance(block, ToolUse):
             for line in use_lines(block):
                 self.add(number, line, "use")

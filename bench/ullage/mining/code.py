@@ -178,7 +178,7 @@ def _literal(match: re.Match[str], place: str) -> str:
     if key.lower() in _DULL_KEYS or value.lower() in _DULL_VALUES or value in DULL_NUMBERS or "REDACTED" in value:
         return ""
     distinctive = bool(re.search(r"[a-z][A-Z]|_|^[A-Z]{4,}$", key)) or (data and len(key) >= 5)
-    if not distinctive or (match.group("word") is not None and (not data or (kind_of(value) == "text" and not value.islower()))):
+    if not distinctive or (match.group("word") is not None and not (data and _plain_word(value))):
         return ""
     declared = data or bool(lead) or key.isupper() or (match.group("sign") == "=" and len(key) >= 8)
     return (

@@ -19,8 +19,10 @@ _DEMANDED = re.compile(
     r"(?:^|[,;:.!]\s+|\b(?:please|but|and|so|also|then|just)\s+)(?:please\s+)?(?:always|you must|you have to|make sure to|be sure to|remember to|it must|must)\s+(?P<vp>[a-z][^.;!?\n]{6,90})",
     re.IGNORECASE,
 )
-_FORBIDDEN_ZH = re.compile(r"(?:不要|别|禁止|不得|不能|不许|不准|请勿)(?P<vp>[\u4e00-\u9fffA-Za-z0-9_`./ -]{3,40})")
-_DEMANDED_ZH = re.compile(r"(?:必须|务必|一定要|记得要?|总是)(?P<vp>[\u4e00-\u9fffA-Za-z0-9_`./ -]{3,40})")
+_FORBIDDEN_ZH = re.compile(
+    r"(?:不要|(?:^|[,，。；;!！]|请|千万|但|也)别(?![的人处家墅名说是样])|禁止|不得|不许|不准|请勿)(?P<vp>(?!的|了|再)[\u4e00-\u9fffA-Za-z0-9_`./ -]{3,40})"
+)
+_DEMANDED_ZH = re.compile(r"(?:必须|务必|一定要)(?P<vp>(?!的|了|是)[\u4e00-\u9fffA-Za-z0-9_`./ -]{3,40})")
 _CONDITION = re.compile(
     r"\b(?:unless|until|except|only if|if you|otherwise|worry|forget|think|know|care|mind|need to|want|see|get)\b|除非|直到|如果",
     re.IGNORECASE,

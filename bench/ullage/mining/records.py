@@ -158,10 +158,8 @@ def labels(source: Source) -> Iterator[Candidate]:
 
 def _worth_asking(value: str) -> bool:
     kind = kind_of(value)
-    return (
-        (kind in _TYPED
-        and value not in DULL_NUMBERS)
-        or (kind == "text" and 2 <= len(value) <= 40 and not re.search(r"[,;。，；]|\s(?:and|is|are)\s", value))
+    return (kind in _TYPED and value not in DULL_NUMBERS) or (
+        kind == "text" and 2 <= len(value) <= 40 and not re.search(r"[,;。，；]|\s(?:and|is|are)\s", value)
     )
 
 

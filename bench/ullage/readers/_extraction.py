@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from ullage.lines import cells_of
 from ullage.readers._query import Query
 from ullage.readers._retrieval import Hit
 from ullage.terms import fold, iter_terms, stem
@@ -41,13 +42,41 @@ _NOT_WORDS = r"(?:[^.;\n]{0,40}?)"
 
 def extract(query: Query, hit: Hit) -> Extracted | None:
     """The answer that a line gives to a question; none when it holds nothing of the right kind."""
-    made = _BY_KIND.get(query.kind, _typed)(query, hit)
+    made = _cell(query, hit) or _BY_KIND.get(query.kind, _typed)(query, hit)
     if made is None:
         return None
     value = made.value.strip()
     if not value or len(value) > 300 or fold(value).lower() in query.text.lower():
         return None
     return Extracted(value, made.quality)
+
+
+def _cell(query: Query, hit: Hit) -> Extracted | None:
+    """The cell under the column that the question names, in a row that it names."""
+    row, head = cells_of(hit.unit.text), cells_of(hit.heading)
+    if not row or len(row) != len(head):
+        return None
+    named = [n for n, name in enumerate(head) if name and n and (name in query.quoted or _names(name, query.text))]
+    if len(named) != 1 or not any(_names(cell, query.text) for n, cell in enumerate(row) if n != named[0] and cell):
+        return None
+    return Extracted(row[named[0]], 3)
+
+
+def _names(name: str, text: str) -> bool:
+    """Whether a text holds a name as a whole word."""
+    return re.search(rf"(?<![A-Za-z0-9_]){re.escape(fold(name))}(?![A-Za-z0-9_])", text, re.IGNORECASE) is not None
+
+
+def _labelled(query: Query, hit: Hit) -> Extracted | None:
+    """What stands behind a label that the question quotes, up to the end of the field."""
+    for name in query.quoted:
+        match = re.search(
+            rf"(?:^|[\s\u3000|*-]){re.escape(name)}\**\s*[:\uff1a]\**\s*(?P<v>[^\u3000]+?)(?=\u3000|\s{{2,}}|\s\||$)",
+            hit.unit.text,
+        )
+        if match:
+            return Extracted(match.group("v").strip(" *"), 3)
+    return None
 
 
 def _fresh(query: Query, found: Iterator[Found]) -> list[Found]:
@@ -144,7 +173,7 @@ _NOT_NAMES = frozenset(
 
 
 def _free(query: Query, hit: Hit) -> Extracted | None:
-    labelled = _value(query, hit)
+    labelled = _labelled(query, hit) or _value(query, hit)
     if labelled is not None and labelled.quality == 3:
         return labelled
     return _typed(query, hit) or labelled or _copula(query, hit)

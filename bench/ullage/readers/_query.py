@@ -16,7 +16,7 @@ _CUES: tuple[tuple[str, str], ...] = (
     ("reason", r"\bwhy\b|\bfor (?:what|which) reason\b|\bwhat (?:is|was) the reason\b|为什么|为何|因为什么|(?:是)?什么原因|原因(?:是什么)"),
     ("person", r"\bwho\b|\bwhose\b|\bwhich (?:person|colleague|engineer|customer|user)\b|是?谁|哪(?:位|个人)"),
     ("duration", r"\bhow long\b|\bhow much time\b|多长时间|多久|耗时|用了多少(?:秒|分钟|毫秒|小时)|花了多少(?:秒|分钟|时间)"),
-    ("date", r"\bwhen\b|\b(?:which|what) (?:date|day|time|month|week)\b|\bdeadline\b|什么时候|何时|哪一?天|几点|几号|哪个月|截止(?:日期|时间)"),
+    ("date", r"^\W*when\b|\bwhen (?:did|is|was|will|does|do|are|should)\b|\b(?:which|what) (?:date|day|time|month|week)\b|\bdeadline\b|什么时候|何时|哪一?天|几点|几号|哪个月|截止(?:日期|时间)"),
     ("count", r"\bhow many\b|\bhow much\b|\bwhat (?:number|amount) of\b|多少|几(?:个|条|次|份|位|人|台|家|种)"),
     ("version", r"\b(?:which|what) versions?\b|哪个版本|什么版本|版本号|的版本"),
     ("subject", r"\b(?:subject|message) of (?:the )?commit\b|\bcommit (?:subject|message)\b|提交(?:信息|说明|标题)"),
@@ -48,7 +48,7 @@ FRAME_WORDS = frozenset(
     agent user conversation latest last change changed current currently now according new still recorded record report reported say
     said show shown result run ran end ended finally finish finished answer assistant appear appeared happen happened find found take
     taken took stand stood file files function method class type struct interface enum trait line output search anything match test tests
-    item list to-do item fix error step print printed count counted made make directory folder whole two these""".split()  # noqa: SIM905 - a word list reads best as text
+    item list to-do item fix error step print printed count counted made make commit have has directory folder whole two these""".split()  # noqa: SIM905 - a word list reads best as text
 )
 _FRAME_CJK = re.compile(
     r"会话|用户|助手|提到|最后|最新|现在|目前|当前|时候|之后|以后|定义|叫做|名为|使用|给出|告诉|一次|中的|是什么|是多少|哪一个|请问|根据|里面|文件|运行|结果|为止|本次|有没有|是否|什么"
