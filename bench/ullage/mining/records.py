@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from ullage.actions import kind_of_call
 from ullage.lines import block_text, header_of
 from ullage.mining.candidates import Candidate, Sighting, settle, tell
 from ullage.mining.code import DULL_NUMBERS, MOST_SOURCES
@@ -73,7 +74,11 @@ def _json_results(source: Source) -> Iterator[tuple[str, Any, Any]]:
     calls = {b.id: b for m in source.trace.messages for b in m.blocks if isinstance(b, ToolUse)}
     for position, message in enumerate(source.trace.messages):
         for number, block in enumerate(message.blocks):
-            if not isinstance(block, ToolResult) or block.tool_use_id not in calls:
+            if (
+                not isinstance(block, ToolResult)
+                or block.tool_use_id not in calls
+                or kind_of_call(calls[block.tool_use_id]) == "shell"
+            ):
                 continue
             text = block_text(block)
             if not 2 < len(text) <= LONGEST_RECORD or text.lstrip()[0] not in "{[":

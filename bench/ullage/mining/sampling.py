@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from ullage.mining.candidates import Candidate
-from ullage.mining.decoys import seeded
+from ullage.mining.decoys import interleaved, seeded
 
 FAMILY_SHARE = 0.2
 """Most of a bank that one rule may find: twenty questions of one kind tell little more than ten."""
@@ -20,7 +20,9 @@ def stratified(candidates: Sequence[Candidate], zones: Sequence[str], limit: int
     strata: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
     for candidate, zone in zip(candidates, zones, strict=True):
         strata[candidate.type, zone].append(candidate)
-    queues = [_interleaved(strata[key], seed) for key in sorted(strata)]
+    queues = [
+        interleaved(strata[key], lambda c: (c.restated_at is not None, seeded(str(seed), c.question))) for key in sorted(strata)
+    ]
     chosen: list[Candidate] = []
     room: dict[str, int] = defaultdict(lambda: max(1, round(limit * FAMILY_SHARE)))
     for turn in range(max(map(len, queues), default=0)):
@@ -29,11 +31,3 @@ def stratified(candidates: Sequence[Candidate], zones: Sequence[str], limit: int
                 room[queue[turn].family] -= 1
                 chosen.append(queue[turn])
     return sorted(chosen, key=lambda c: (c.settled_at, c.question))
-
-
-def _interleaved(candidates: Sequence[Candidate], seed: int) -> list[Candidate]:
-    families: dict[str, list[Candidate]] = defaultdict(list)
-    for candidate in sorted(candidates, key=lambda c: (c.restated_at is not None, seeded(str(seed), c.question))):
-        families[candidate.family].append(candidate)
-    ranked = [(n, family, candidate) for family, found in families.items() for n, candidate in enumerate(found)]
-    return [candidate for _, _, candidate in sorted(ranked, key=lambda item: item[:2])]

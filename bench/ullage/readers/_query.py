@@ -51,7 +51,8 @@ FRAME_WORDS = frozenset(
     item list to-do item fix error step print printed count counted made make commit have has directory folder whole two these""".split()  # noqa: SIM905 - a word list reads best as text
 )
 _FRAME_CJK = re.compile(
-    r"会话|用户|助手|提到|最后|最新|现在|目前|当前|时候|之后|以后|定义|叫做|名为|使用|给出|告诉|一次|中的|是什么|是多少|哪一个|请问|根据|里面|文件|运行|结果|为止|本次|有没有|是否|什么"
+    r"会话|用户|助手|提到|最后|最新|现在|目前|当前|时候|之后|以后|定义|叫做|名为|使用|给出|告诉|一次|中的|是什么|是多少|哪一个|请问|根据|里面|文件|运行|结果|为止|本次|有没有|是否|什么|允许|要求|必须|可以|应该|需要|统计时|统计|多少|待办清单|清单上|下一项|目录下|目录|用了|多长时间|再次|重新|搜索|找到|内容|"
+    r"报了|错误|输出|链接|提交|哈希|分支|哪个|哪些|哪一|哪|里|吗|呢|是|在|了|过|对|把|被|从|跟|和|与|时|有|行"
 )
 _SEARCH = re.compile(
     r"\b(?:search|grep|look|query)\w*\b.*\b(?:find|found|match|return|turn up|hit)\w*\b|\b(?:find|match)\w* anything\b|(?:搜索|查找|检索).*(?:找到|结果|匹配)",
@@ -110,7 +111,7 @@ def read_question(question: Question) -> Query:
     """Analyse one question; rules alone, the same for every question."""
     text = fold(question.text).strip()
     kind, rest = _kind(text, question)
-    found = question_terms(_FRAME_CJK.sub(" ", rest))
+    found = question_terms(_unframed(rest))
     if question.grader == "choice" and not is_polar(question.choices):
         offered = {term for choice in question.choices for term in question_terms(choice)}
         found = tuple(term for term in found if term not in offered)
@@ -136,6 +137,15 @@ def read_question(question: Question) -> Query:
         (noun.group(1) or noun.group(2)) if noun else "",
         quoted,
     )
+
+
+def _unframed(text: str) -> str:
+    """A question without the Chinese words that only frame it; quoted names stay whole."""
+    parts, at = [], 0
+    for match in _BACKTICK.finditer(text):
+        parts += [_FRAME_CJK.sub(" ", text[at : match.start()]), match.group(0)]
+        at = match.end()
+    return "".join([*parts, _FRAME_CJK.sub(" ", text[at:])])
 
 
 def _kind(text: str, question: Question) -> tuple[str, str]:

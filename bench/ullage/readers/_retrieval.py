@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ullage.actions import Action, actions
 from ullage.lines import Header, MessageIndex, Unit, index_of
-from ullage.terms import ALONE, path_tails
+from ullage.terms import ALONE, is_cjk, path_tails
 from ullage.types import Message
 
 HEADER_WEIGHT = 0.9
@@ -21,6 +21,8 @@ NEIGHBOUR_WEIGHT = 0.4
 or in the sentence before it: the further away, the less it is evidence for the same fact."""
 LIGHT_WEIGHT = 0.04
 """What a word counts for that only frames a question ("the function", "when they last ran"): enough to break ties."""
+STRADDLE_WEIGHT = 0.5
+"""What an unseen pair of Chinese characters counts for: half of all pairs straddle two words and mean nothing."""
 POOL = 600
 """Lines looked at closely for one question; the others cover fewer of its rare terms."""
 SHORT_RESULT = 12
@@ -110,7 +112,10 @@ class Corpus:
         found = {}
         for term in terms:
             spelled = self.resolved(term)
-            found[spelled] = self.idf(spelled) * (LIGHT_WEIGHT if term in light else 1.0)
+            factor = LIGHT_WEIGHT if term in light or (len(term) == 1 and is_cjk(term)) else 1.0
+            if factor == 1.0 and is_cjk(term) and not self.where(spelled):
+                factor = STRADDLE_WEIGHT
+            found[spelled] = self.idf(spelled) * factor
         return found
 
     def rank(self, terms: Iterable[str], light: frozenset[str] = frozenset(), limit: int = FINALISTS) -> list[Hit]:
