@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from formats_support import ClaudeLines, claude_usage, imported, only, shape, text, thinking, use
+from formats_support import ClaudeLines, claude_usage, imported, only, shape, text, thinking, use, written
 
 from ullage.errors import TraceError
 from ullage.types import Image, Opaque, Text, Thinking, ToolResult, ToolUse, Usage
@@ -263,6 +263,22 @@ def test_a_file_of_one_sub_agent_alone_is_a_trace(tmp_path: Path) -> None:
     )
     trace = only(imported(tmp_path, lines.rows, "agent-a9.jsonl"))
     assert (trace.id, len(trace.calls)) == ("s1/a9", 1)
+
+
+def test_files_of_sub_agents_beside_a_session_are_its_children(tmp_path: Path) -> None:
+    """Linked through the result that names the agent; a broken one is named and does not stop the session."""
+    folder = tmp_path / "s1" / "subagents"
+    folder.mkdir(parents=True)
+    written(folder, ClaudeLines().user("find x").reply("c1", text("found")).rows, "agent-a9.jsonl")
+    (folder / "agent-b1.jsonl").write_text("broken\n{}\n", encoding="utf-8")
+    lines = ClaudeLines().user("go").reply("m1", use("t1")).result("t1", toolUseResult={"agentId": "a9", "totalTokens": 9})
+    result = imported(tmp_path, lines.reply("m2", text("ok")).rows, "s1.jsonl")
+    trace = only(result)
+    (child,) = trace.children
+    assert (child.id, child.parent, len(child.calls)) == ("s1/a9", "t1", 1)
+    assert trace.events == ()
+    assert result.lines.refused == 1
+    assert any("agent-b1.jsonl:1: found a line that is not JSON" in line for line in result.problems)
 
 
 def test_a_sub_agent_of_which_only_the_total_is_left_is_an_event(tmp_path: Path) -> None:

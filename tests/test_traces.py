@@ -130,6 +130,19 @@ def test_forks_of_one_session_are_both_kept(tmp_path: Path) -> None:
     assert len(load_traces([tmp_path]).traces) == 2
 
 
+def test_sub_agents_are_loaded_with_their_session_only(tmp_path: Path) -> None:
+    """In a folder their files are found alone as well."""
+    good(tmp_path, "s1.jsonl")
+    (tmp_path / "s1" / "subagents").mkdir(parents=True)
+    written(
+        tmp_path / "s1" / "subagents",
+        ClaudeLines().user("x", isSidechain=True).reply("c1", text("y"), isSidechain=True).rows,
+        "agent-a9.jsonl",
+    )
+    loaded = load_traces([tmp_path])
+    assert [(trace.id, len(trace.children)) for trace in loaded.traces] == [("s1", 1)]
+
+
 def test_the_report_has_the_keys_that_others_read(tmp_path: Path) -> None:
     """Names, sums and counts; what is not known is null with a reason."""
     lines = ClaudeLines().user("go").reply("m1", text("a"), usage=claude_usage(read=10, write_5m=0, write_1h=5))

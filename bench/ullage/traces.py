@@ -71,7 +71,7 @@ def import_file(path: Path) -> Imported:
 def load_traces(paths: Sequence[str | Path]) -> Loaded:
     """Import every file. A bad file that was named itself raises; one found in a folder is listed and the others run.
 
-    Equal traces are taken once, and of several snapshots of one session the longest.
+    Equal traces are taken once, of several snapshots of one session the longest, and sub-agents with their session only.
     """
     traces: dict[str, Trace] = {}
     failures: list[str] = []
@@ -87,12 +87,13 @@ def load_traces(paths: Sequence[str | Path]) -> Loaded:
         problems += imported.problems
         for trace in imported.traces:
             traces.setdefault(trace.digest, trace)
-    kept, dropped = _longest_snapshots(tuple(traces.values()))
+    kept, dropped = _once(tuple(traces.values()))
     return Loaded(kept, tuple(failures), (*problems, *dropped))
 
 
-def _longest_snapshots(traces: tuple[Trace, ...]) -> tuple[tuple[Trace, ...], list[str]]:
-    """Without those traces whose calls all stand in a longer, or an equal earlier, recording of the same session."""
+def _once(traces: tuple[Trace, ...]) -> tuple[tuple[Trace, ...], list[str]]:
+    """Without children imported alone as well, and without traces whose calls all stand in a recording as long or longer."""
+    agents = {child.id for trace in traces for child in trace.children}
     sessions: dict[str, list[tuple[int, int, Trace]]] = {}
     for place, trace in enumerate(traces):
         sessions.setdefault(trace.id, []).append((len(trace.messages), -place, trace))
@@ -100,7 +101,9 @@ def _longest_snapshots(traces: tuple[Trace, ...]) -> tuple[tuple[Trace, ...], li
     for place, trace in enumerate(traces):
         calls, size = {call.id for call in trace.calls}, (len(trace.messages), -place)
         longer = [other for *rank, other in sessions[trace.id] if tuple(rank) > size]
-        if calls and any(calls <= {call.id for call in other.calls} for other in longer):
+        if trace.id in agents:
+            dropped.append(f"{trace.meta.source}: sub-agent {trace.id} stands in the recording of its session; left out")
+        elif calls and any(calls <= {call.id for call in other.calls} for other in longer):
             dropped.append(f"{trace.meta.source}: session {trace.id} is also in a recording that is as long or longer; left out")
         else:
             kept.append(trace)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 from ullage.errors import TraceError
@@ -26,6 +27,7 @@ _STATE = (
 )
 _ASIDE = frozenset((*_TITLES, *_STATE))
 """Titles, snapshots and settings of the client: no part of the conversation. A ``summary`` line is a title, no compaction."""
+MAX_AGENT_FILES = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +47,12 @@ class ClaudeCode(Format):
 
     def read(self, source: Source) -> Imported:
         """Import every session of the file, keyed by session id."""
-        reader, book = LineReader(source), _Book()
+        reader, book, agent = LineReader(source), _Book(), _agent_name(source.path)
         for number, line in reader.objects():
-            if not book.take(number, line):
+            if not book.take(number, {"agentId": agent} | line if agent else line):
                 reader.opaque += 1
+        for path in _agent_files(source, book.sessions):
+            _take_agent(path, reader, book)
         traces = tuple(book.traces(source.path.name))
         if not traces:
             raise TraceError(str(source), "no message of a session", "Claude Code session lines (user, assistant, system)")
@@ -57,6 +61,33 @@ class ClaudeCode(Format):
         return Imported(
             path=str(source), format="claude_code", traces=traces, lines=reader.counts(), problems=tuple(reader.problems)
         )
+
+
+def _agent_files(source: Source, sessions: Iterable[str]) -> list[Path]:
+    """Files of sub-agents beside a session's file: ``<session>/subagents/agent-<name>.jsonl`` since about 2.1."""
+    folders = [source.path.parent / name / "subagents" for name in sessions if Path(name).name == name and name != ".."]
+    return [path for folder in folders for path in sorted(folder.glob("agent-*.jsonl"))[:MAX_AGENT_FILES]]
+
+
+def _agent_name(path: Path) -> str:
+    """The sub-agent that a file is of by its name; empty for a session's file."""
+    name = path.name.removesuffix(".gz").removesuffix(".jsonl")
+    return name.removeprefix("agent-") if name.startswith("agent-") else ""
+
+
+def _take_agent(path: Path, reader: LineReader, book: _Book) -> None:
+    """Add the lines of a sub-agent's own file; one that cannot be read is named and does not stop the session."""
+    own, name = LineReader(Source(path)), _agent_name(path)
+    try:
+        for number, line in own.objects():
+            if not book.take(number, {"agentId": name} | line | {"isSidechain": True}):
+                own.opaque += 1
+    except TraceError as error:
+        own.refused += 1
+        own.problems.append(str(error))
+    reader.read, reader.opaque = reader.read + own.read, reader.opaque + own.opaque
+    reader.repaired, reader.refused = reader.repaired + own.repaired, reader.refused + own.refused
+    reader.problems += own.problems
 
 
 @dataclass(slots=True)
