@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
+from ullage.books import breaks_by_cause, build_carry
 from ullage.exams import is_compaction
 from ullage.intervals import Interval, bootstrap, rank_intervals, t_interval
 from ullage.pricing import Money, usd
@@ -89,6 +90,7 @@ def strategy_summary(records: Sequence[RunRecord], overhead_ms: float | None = N
         _put_tokens(figures, records)
         _put_money(figures, records)
         _put_events(figures, records)
+        _put_books(figures, records)
         figures.put("overhead_ms", overhead_ms, "wall times are in timings.parquet, which was not read")
     return figures.values | {"reasons": figures.reasons}
 
@@ -223,6 +225,17 @@ def _put_events(figures: Figures, records: Sequence[RunRecord]) -> None:
     figures.put("unexamined", sum(record.unexamined for record in records))
 
 
+def _put_books(figures: Figures, records: Sequence[RunRecord]) -> None:
+    """Breaks by cause, and what compactions cost and saved."""
+    causes = breaks_by_cause(records)
+    entries = [
+        {"cause": cause, "count": count, "tokens": tokens, "usd": None if cost is None else round(usd(cost), DIGITS)}
+        for cause, (count, tokens, cost) in causes.items()
+    ]
+    figures.put("breaks_by_cause", entries)
+    figures.put("build_carry", build_carry(records), figures.reasons.get("usd", "not every trace has a price"))
+
+
 def compactions_of(record: RunRecord) -> int:
     """Decisions that freed at least 2 % of the window from what was already sent; smaller ones are edits."""
     return sum(is_compaction(event, record.window) for event in record.compactions)
@@ -233,7 +246,7 @@ def _put_no_bill(figures: Figures, reason: str) -> None:
     figures.put("tokens", dict.fromkeys(tokens))
     figures.reasons["tokens"] = reason
     keys = ("survived", "died", "usage", "usd", "usd_split", "usd_recorded", "cache_read_ratio", "cache_breaks", "cache_alarms")
-    for key in (*keys, "compactions", "edits", "overhead_ms"):
+    for key in (*keys, "compactions", "edits", "breaks_by_cause", "build_carry", "overhead_ms"):
         figures.put(key, None, reason)
     figures.put("violations", {})
     figures.put("faults", 0)

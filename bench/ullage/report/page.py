@@ -11,6 +11,7 @@ from ullage.records import RunRecord
 from ullage.report import findings, svg
 from ullage.report.charts import AnyChart
 from ullage.report.figures import TRACES_SHOWN, Shown
+from ullage.report.money import money_section
 from ullage.report.pieces import figure, style_sheet, template
 from ullage.report.wording import (
     GLOSSARY,
@@ -49,6 +50,7 @@ def page(
         "choice": choice_text(len(traces), len(records), TRACES_SHOWN),
         "traces_shown": [{"context": figure(context), "cache": figure(cache_chart)} for _, context, cache_chart in traces],
         "losses": [_losses(shown, spec) for spec in shown.strategies],
+        "money": money_section(shown),
         "violations": findings.violations_of(shown.groups),
         "faults": findings.faults_of(shown.groups),
         "deaths": [_death(record) for record in findings.deaths_of(shown.groups)],

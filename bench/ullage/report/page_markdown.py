@@ -11,6 +11,7 @@ from ullage.records import quote
 from ullage.report import findings
 from ullage.report.charts import AnyChart
 from ullage.report.figures import Shown
+from ullage.report.money import money_markdown
 from ullage.report.wording import GLOSSARY, facts, lead, lost_item, removed_headline, summary_cells
 from ullage.tables import UNKNOWN, percent, table_notes, thousands, whole
 
@@ -36,6 +37,8 @@ def page_markdown(run: str, summary: Mapping[str, Any], shown: Shown, charts: Se
         *(f"![{inline(chart.title)}](charts/{chart.slug}.png)\n\n*{inline(chart.caption)}*" for chart in charts),
         "## Lost facts",
         *(_losses(shown, spec) for spec in shown.strategies),
+        "## Cache breaks, and what compactions cost and saved (MODELLED)",
+        money_markdown(shown),
         "## Broken rules, faults and early ends",
         _broken("violation", findings.violations_of(shown.groups)),
         _broken("fault", findings.faults_of(shown.groups)),

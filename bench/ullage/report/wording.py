@@ -58,6 +58,13 @@ GLOSSARY = (
         ),
     ),
     (
+        "Break-even",
+        (
+            "Calls after which a compaction has paid for itself: its requests and what it made to be sent again, over what each later "
+            "call saves by not carrying the freed tokens while the cache is warm."
+        ),
+    ),
+    (
         "MODELLED, OBSERVED",
         (
             "MODELLED: tokens as a simulated provider cache would bill them, at the dated price sheet. OBSERVED: what "
