@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -321,3 +322,17 @@ def test_words_are_what_the_test_counter_counts() -> None:
     """The public word counter counts texts, arguments and results."""
     assert count_words(tool_result("r", x="a b c")) == 3
     assert count_words(user("", "e")) == 1
+
+
+def test_an_arm_that_did_not_shrink_to_the_budget_is_named() -> None:
+    """Forced mode compares at equal size; an examination above the budget stands in the notes."""
+    from ullage.tables import run_summary, table_notes
+    from ullage.testing import make_record
+
+    record = make_record(spec="null")
+    exams = tuple(msgspec.structs.replace(exam, tokens=5000, dead=False) for exam in record.exams)
+    forced = msgspec.structs.replace(record, mode="forced", budget=4999, exams=exams)
+    notes = table_notes(run_summary([forced]))
+    assert f"null was over the budget at {len(exams)} of {len(exams)} examinations" in notes
+    fitting = msgspec.structs.replace(forced, budget=5000)
+    assert not any("over the budget" in note for note in table_notes(run_summary([fitting])))

@@ -90,6 +90,7 @@ def strategy_summary(records: Sequence[RunRecord], overhead_ms: float | None = N
         _put_tokens(figures, records)
         _put_money(figures, records)
         _put_events(figures, records)
+        _put_budget(figures, records)
         _put_books(figures, records)
         figures.put("overhead_ms", overhead_ms, "wall times are in timings.parquet, which was not read")
     return figures.values | {"reasons": figures.reasons}
@@ -225,6 +226,13 @@ def _put_events(figures: Figures, records: Sequence[RunRecord]) -> None:
     figures.put("unexamined", sum(record.unexamined for record in records))
 
 
+def _put_budget(figures: Figures, records: Sequence[RunRecord]) -> None:
+    """Forced mode: at how many examinations the context was over the budget, so that such an arm is no fair comparison."""
+    exams = [(record.budget, exam) for record in records if record.budget is not None for exam in record.exams if not exam.dead]
+    over = sum(budget is not None and exam.tokens > budget for budget, exam in exams)
+    figures.put("over_budget", {"exams": len(exams), "over": over} if exams else None, "not in forced mode")
+
+
 def _put_books(figures: Figures, records: Sequence[RunRecord]) -> None:
     """Breaks by cause, and what compactions cost and saved."""
     causes = breaks_by_cause(records)
@@ -304,6 +312,8 @@ def table_notes(summary: Mapping[str, Any]) -> list[str]:
         for (reason, specs), keys in grouped.items()
     ]
     labels = sorted({entry["usd_label"] for entry in summary["strategies"]})
+    over = [(entry["spec"], entry["over_budget"]) for entry in summary["strategies"] if entry.get("over_budget")]
+    notes += [f"{spec} was over the budget at {at['over']} of {at['exams']} examinations" for spec, at in over if at["over"]]
     return [*notes, f"dollars are {' and '.join(labels)}; retention is the mean over traces of the share of questions answered"]
 
 
