@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ullage.mining.candidates import Candidate, Sighting, settle, tell
+from ullage.mining.candidates import Candidate, Sighting, settle, tell, unique
 from ullage.mining.source import Line, Source
 from ullage.terms import is_cjk, terms
 from ullage.values import find
@@ -19,6 +19,7 @@ _DEMANDED = re.compile(
     r"(?:^|[,;:.!]\s+|\b(?:please|but|and|so|also|then|just)\s+)(?:please\s+)?(?:always|you must|you have to|make sure to|be sure to|remember to|it must|must)\s+(?P<vp>[a-z][^.;!?\n]{6,90})",
     re.IGNORECASE,
 )
+_IMPERATIVE = re.compile(r"^(?:please\s+)?(?P<vp>(?:keep|leave|only use|use only|stay|stick)\s[^.;!?\n]{8,90})", re.IGNORECASE)
 _FORBIDDEN_ZH = re.compile(
     r"(?:不要|(?:^|[,，。；;!！]|请|千万|但|也)别(?![的人处家墅名说是样])|禁止|不得|不许|不准|请勿)(?P<vp>(?!的|了|再)[\u4e00-\u9fffA-Za-z0-9_`./ -]{3,40})"
 )
@@ -48,12 +49,15 @@ REASONS, FEWEST_REASONS = 4, 3
 """Options of a question for a reason, most and fewest: the chance of guessing is a quarter to a third."""
 
 
+_RULES = ((True, _FORBIDDEN), (False, _DEMANDED), (False, _IMPERATIVE), (True, _FORBIDDEN_ZH), (False, _DEMANDED_ZH))
+
+
 def constraints(source: Source) -> Iterator[Candidate]:
     """What the user forbids or demands, asked as a question of permission or duty."""
     for line in source.lines:
         if line.speaker != "user" or len(line.text) > 300 or line.text.startswith((">", "|", "+", "-", "#", "//")):
             continue
-        for forbidden, pattern in ((True, _FORBIDDEN), (False, _DEMANDED), (True, _FORBIDDEN_ZH), (False, _DEMANDED_ZH)):
+        for forbidden, pattern in _RULES:
             match = pattern.search(line.text)
             if match and not _CONDITION.search(match.group(0)):
                 vp = _verb_phrase(match.group("vp"))
@@ -64,9 +68,15 @@ def constraints(source: Source) -> Iterator[Candidate]:
 
 def _verb_phrase(text: str) -> str:
     """The thing forbidden or demanded, up to the end of its clause; empty when it cannot stand alone."""
-    clause = re.split(r",|\s+(?:because|but|since|as|so|when|while|or else)\b|\s-\s", text, maxsplit=1)[0].strip(" `*\"'")
+    clause = re.split(
+        r",|\s+(?:because|but|since|as(?! (?:it|they) (?:is|are)\b| is\b)|so|when|while|or else)\b|\s-\s", text, maxsplit=1
+    )[0].strip(" `*\"'")
     words = len(clause.split())
-    if _PRONOUN.search(clause) or (words < 2 and not is_cjk(clause)) or words > 14:
+    if (
+        _PRONOUN.search(re.sub(r"\bas (?:it|they) (?:is|are)\b|\bas is\b", "", clause))
+        or (words < 2 and not is_cjk(clause))
+        or words > 14
+    ):
         return ""
     return re.sub(r"\bmy\b", "the user's", clause)
 
@@ -77,7 +87,7 @@ def _constraint(source: Source, line: Line, vp: str, match: re.Match[str], *, fo
     if chinese:
         question = f"用户允许{vp}吗？" if forbidden else f"用户要求必须{vp}吗？"
     else:
-        question = f"May the agent {_bare(vp, match)}?" if forbidden else f"Must the agent {vp}?"
+        question = f"May the agent {_bare(vp, match)}?" if forbidden else f"Must the agent {vp[0].lower()}{vp[1:]}?"
     return Candidate(
         family="constraint",
         type="constraint",
@@ -160,7 +170,7 @@ def replacements(source: Source) -> Iterator[Candidate]:
             family="instead",
             type="decision",
             question=tell(source.language, f"What is used instead of {_ticked(old)}?", f"用什么代替了 {_ticked(old)}？"),
-            accept=(new, re.sub(r"^(?:the|a|an) ", "", new)),
+            accept=unique((new, re.sub(r"^(?:the|a|an) ", "", new))),
             reject=(old,),
             grader="normalised",
             form="prose",

@@ -12,7 +12,7 @@ from ullage.actions import kind_of_call
 from ullage.lines import block_text, header_of
 from ullage.mining.candidates import Candidate, Sighting, settle, tell
 from ullage.mining.code import DULL_NUMBERS, MOST_SOURCES
-from ullage.mining.source import Line, Source
+from ullage.mining.source import Line, Source, usable
 from ullage.types import Message, Span, ToolResult, ToolUse
 from ullage.values import kind_of
 
@@ -73,6 +73,8 @@ def _json_results(source: Source) -> Iterator[tuple[str, Any, Any]]:
     """JSON objects among the results of tools that are neither files nor commands, each with a way to make spans."""
     calls = {b.id: b for m in source.trace.messages for b in m.blocks if isinstance(b, ToolUse)}
     for position, message in enumerate(source.trace.messages):
+        if not usable(message):
+            continue
         for number, block in enumerate(message.blocks):
             if (
                 not isinstance(block, ToolResult)

@@ -58,13 +58,17 @@ class Source:
     actions: list[Action] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.actions = actions(self.trace.messages)
+        self.actions = [action for action in actions(self.trace.messages) if self._usable(action)]
         self._by_use = {(a.use.message, a.use.block): a for a in reversed(self.actions)}
         self._by_result = {(a.result.message, a.result.block): a for a in reversed(self.actions) if a.result}
         self._human_marked = any(message.human for message in self.trace.messages)
         self.lines = [
             line for n, message in enumerate(self.trace.messages) if usable(message) for line in self._lines(n, message)
         ]
+
+    def _usable(self, action: Action) -> bool:
+        messages = self.trace.messages
+        return usable(messages[action.use.message]) and (action.result is None or usable(messages[action.result.message]))
 
     def span(self, line: Line, start: int | None = None, end: int | None = None) -> Span:
         """The evidence span of a line, or of a part of it given by offsets in its text."""

@@ -21,7 +21,9 @@ class Extracted(NamedTuple):
 
 
 _LITERAL = r"(?:\"[^\"]*\"|'[^']*'|`[^`]*`|[-+]?[$€¥£]?\d[\w.,%:/µ-]*(?: ?(?:%|ms|s|seconds?|minutes?|hours?|days?|tokens?|lines?|[kmgt]i?b)\b)?|[^\s,;|(){}\[\]\"'`]+)"
-_LOCATED = re.compile(r"^(?:\S*?[\w.-]+\.\w+|\S+):\d+(?::\d+)?:\s*(?:(?:fatal )?error:\s*)?(?P<text>.+)$", re.IGNORECASE)
+_LOCATED = re.compile(
+    r"^(?:[-*•] )?(?:\S*?[\w.-]+\.\w+|\S+):\d+(?::\d+)?:\s*(?:(?:fatal )?error:\s*)?(?P<text>.+)$", re.IGNORECASE
+)
 _LABELLED_ERROR = re.compile(
     r"(?P<whole>(?:[\w.]*(?:Error|Exception|Warning)|[Ee]rror(?:\[\w+\])?|ERROR|[Ff]atal|FATAL|[Pp]anic|E{1,3}RR!?|错误|异常|报错)\s?[:：]\s*(?P<text>.+))$"
 )
