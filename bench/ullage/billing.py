@@ -1,4 +1,4 @@
-"""What a replay cost: each call at the rates of its own prompt size, summaries apart."""
+"""What a replay cost: each call at the rates of its own prompt size, summaries and storage apart."""
 
 from __future__ import annotations
 
@@ -37,7 +37,15 @@ def bill_replay(
         total = total.plus(prices.price(event.summarizer, event.summarizer_calls))
         used.append(prices)
         notes += [*prices.notes, *([SEVERAL_SUMMARIES] if event.summarizer_calls > 1 and len(prices.tiers) > 1 else [])]
-    return Bill(agent=agent.agent, summariser=total, notes=_once(notes), prices=_once(used), model=model, summariser_model=paying)
+    return Bill(
+        agent=agent.agent,
+        summariser=total,
+        storage=sum(row.storage for row in rows),
+        notes=_once(notes),
+        prices=_once(used),
+        model=model,
+        summariser_model=paying,
+    )
 
 
 def bill_calls(calls: Iterable[tuple[Usage, str]], sheet: PriceSheet, *, label: Label = "MODELLED") -> Bill | Unpriced:
@@ -66,7 +74,7 @@ def bill_of_first(record: RunRecord, calls: int) -> int | None:
         entry = prices.get(bill.model or row.model)
         if entry is None:
             return None
-        total += entry.price(row.usage).total
+        total += entry.price(row.usage).total + row.storage
     for event in record.compactions:
         if event.call < calls and event.summarizer_calls:
             entry = prices.get(_summary_model(event, models, bill.summariser_model))

@@ -79,6 +79,12 @@ class CacheSession(Protocol):
         ...
 
 
+def storage_of(session: CacheSession) -> int:
+    """Pico-dollars that a session has charged for storage so far; most providers charge nothing."""
+    charged: int = getattr(session, "storage_pico", 0)
+    return charged
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachePolicy:
     """Base of all cache policies: subclasses are frozen dataclasses whose fields are their parameters.

@@ -95,7 +95,7 @@ class Loss(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Bill(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a trace cost, in pico-dollars: the agent's own calls by kind of token, and the summariser's apart.
+    """What a trace cost, in pico-dollars: the agent's own calls by kind of token, the summariser's and cache storage apart.
 
     ``notes`` are the rules that stood in for gaps in the price sheet, ``prices`` those that were used (so that part of a
     replay can be priced again without the sheet). ``model`` priced every call and ``summariser_model`` every summary; empty:
@@ -105,6 +105,7 @@ class Bill(Struct, frozen=True, kw_only=True, omit_defaults=True):
     label: Label = "MODELLED"
     agent: Money = Money()
     summariser: Money = Money()
+    storage: int = 0
     notes: tuple[str, ...] = ()
     prices: tuple[ModelPrices, ...] = ()
     model: str = ""
@@ -112,8 +113,8 @@ class Bill(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def total(self) -> int:
-        """Pico-dollars of the whole trace, the summariser included."""
-        return self.agent.total + self.summariser.total
+        """Pico-dollars of the whole trace, summaries and storage included."""
+        return self.agent.total + self.summariser.total + self.storage
 
 
 class Skipped(Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import msgspec
 
 from ullage.breaks import BreakWatch, Touch, first_touch
-from ullage.cache import CacheSession, Prompt, Ttl
+from ullage.cache import CacheSession, Prompt, Ttl, storage_of
 from ullage.context import Context
 from ullage.errors import CannotShrink, UserError
 from ullage.step import Step
@@ -137,6 +137,7 @@ class _Loop:
     usage: Usage | None = None
     replied: str = ""
     last_at: int | None = None
+    charged: int = 0
     ttl: Ttl = "5m"
     injected: tuple[Block, ...] = ()
     overflows: int = 0
@@ -252,6 +253,7 @@ class _Loop:
         fresh = self.compactions[self.reported :]
         found = self.watch.observe(usage, prompt, gap_ms=gap, compactions=fresh, kept=self.setup.cache.kept)
         self.usage, self.last_at = usage, at if at is not None else self.last_at
+        charged, self.charged = self.charged, storage_of(self.setup.cache)
         stubs = self.context.stub_positions
         return Row(
             call=self.index,
@@ -271,6 +273,7 @@ class _Loop:
             break_tokens=found.tokens,
             break_cause=found.cause,
             alarm=found.alarm,
+            storage=self.charged - charged,
         )
 
     def _output(self) -> int:

@@ -202,7 +202,10 @@ def _put_money(figures: Figures, records: Sequence[RunRecord]) -> None:
     reason = "; ".join(f"{count} of {len(records)} traces: {text}" for text, count in sorted(unpriced.items()))
     total = sum(bill.total for bill in bills)
     agent = Money(*map(sum, zip(*(bill.agent for bill in bills), strict=True))) if bills else Money()
-    split = dict(zip(SPLIT, map(usd, agent), strict=True)) | {"summariser": usd(sum(bill.summariser.total for bill in bills))}
+    split = dict(zip(SPLIT, map(usd, agent), strict=True)) | {
+        "summariser": usd(sum(bill.summariser.total for bill in bills)),
+        "storage": usd(sum(bill.storage for bill in bills)),
+    }
     figures.put("usd", None if unpriced else usd(total), reason)
     figures.put("usd_split", None if unpriced else {key: round(value, DIGITS) for key, value in split.items()}, reason)
     figures.put("usd_label", label_of(records))

@@ -402,7 +402,10 @@ class Compaction(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One simulated call. ``prompt_tokens`` is the true prompt, ``usage`` its simulated split with the output."""
+    """One simulated call. ``prompt_tokens`` is the true prompt, ``usage`` its simulated split with the output.
+
+    ``storage`` is what the cache charged, in pico-dollars, for keeping content since the call before (Gemini's objects).
+    """
 
     call: int
     at: int | None = None
@@ -422,6 +425,7 @@ class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     break_tokens: int = 0
     break_cause: str = ""
     alarm: bool = False
+    storage: int = 0
 
 
 class Fault(Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ PARTS = {
     "uncached": "#b8433f",
     "output": "#6f9f84",
     "summariser": "#7e5aa8",
+    "storage": "#5f6b7a",
     "read again": "#a9c6e6",
     "paid for the first time": "#e39a56",
     "sent again": "#b8433f",

@@ -41,6 +41,7 @@ SPLIT_NAMES = {
     "uncached": "uncached",
     "output": "output",
     "summariser": "summariser",
+    "storage": "storage",
 }
 STACK = ("cache read", "cache write", "uncached")
 
