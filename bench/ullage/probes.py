@@ -198,7 +198,8 @@ def _span_survives(span: Span, by_id: Mapping[str, Message], kept: Mapping[str, 
         return False
     if kept.get(message.id) == message.key:
         return True
-    wanted = terms(evidence_text(message, span))
+    # What a reader never sees is not asked for: quoted old text, words cut in half at the end of the span.
+    wanted = terms(evidence_text(message, span)) & index_of(message).postings.keys()
     whole = isinstance(message.blocks[span.block], ToolUse)
     return bool(wanted) and any(_stands_in(wanted, other, whole=whole) for other in context)
 
