@@ -15,7 +15,7 @@ FLOORS: dict[int, str] = {
         rendering specs step strategy swap terms tokens values""",
     2: """audit audit_laws auditing bounds deciders economics excerpts habits mining prepare probes readers recorded replay scoring
         scoring_self_test seventyseven spending summarizers""",
-    3: """autopsy autopsy_json billing books breakdowns compare comparison_table examining exams forgetting gate gate_output losses markdown metrics
+    3: """autopsy autopsy_json billing books breakdowns compare comparison_table examining exams forgetting gate gate_output losses markdown measures metrics
         records report rescoring scored sweep tables""",
     4: """banks cassette cli commands corpus data data_sets estimating formats llm readers.llm registry runfolder runner session
         store summarizers.llm terminal traces worker""",

@@ -16,6 +16,8 @@ from ullage.values import PATTERNS, Quantity, find, kind_of, quantity
 Graded = tuple[Outcome, str]
 """An outcome with its reason; the reason of a correct answer is empty."""
 
+SUPERSEDED = "asserted a superseded or ruled-out value"
+"""Reason of an answer that holds a value of the reject list."""
 SET_F1 = 0.8
 """A set answer counts from this F1 on: one item of four missing, or one too many, is still right (F1 0.86), two are not."""
 NUMERIC_TOLERANCE = 0.005
@@ -113,7 +115,7 @@ def _grade_text(probe: Probe, answer: str, clean: Callable[[str], str]) -> Grade
     if spoken in golds:
         return "correct", ""
     if any(_whole(clean(bad), spoken) is not None for bad in probe.reject if clean(bad) not in golds):
-        return "wrong", "asserted a superseded or ruled-out value"
+        return "wrong", SUPERSEDED
     for gold in golds:
         found = _whole(gold, spoken)
         if found is not None:
@@ -201,7 +203,7 @@ def _grade_path(probe: Probe, answer: str) -> Graded:
     if any(
         same_path(path, bad) for path in named for bad in probe.reject if not any(same_path(bad, good) for good in probe.accept)
     ):
-        return "wrong", "asserted a superseded or ruled-out value"
+        return "wrong", SUPERSEDED
     asked = _paths_in(fold(probe.question))
     right = [path for path in named if any(same_path(path, good) for good in probe.accept)]
     others = [path for path in named if path not in right and not any(same_path(path, known) for known in asked)]
@@ -250,7 +252,7 @@ def _judge_number(probe: Probe, said: Quantity, golds: Sequence[Quantity]) -> Gr
     if any(_same_number(said, gold) for gold in golds):
         return "correct", ""
     stale = any((q := quantity(bad)) is not None and _same_number(said, q) for bad in probe.reject)
-    return "wrong", "asserted a superseded or ruled-out value" if stale else "another value"
+    return "wrong", SUPERSEDED if stale else "another value"
 
 
 def _same_number(said: Quantity, gold: Quantity) -> bool:
@@ -277,7 +279,7 @@ def _grade_set(probe: Probe, answer: str) -> Graded:
     precision, recall = len(used) / len(said), len(hit) / len(probe.accept)
     f1 = 2 * precision * recall / (precision + recall) if used else 0.0
     if bad and f1 >= SET_F1:
-        return "wrong", "asserted a superseded or ruled-out value"
+        return "wrong", SUPERSEDED
     return ("correct", "") if f1 >= SET_F1 else ("wrong", f"F1 {f1:.2f} below {SET_F1}")
 
 
@@ -316,7 +318,7 @@ def _grade_choice(probe: Probe, answer: str) -> Graded:
     if normalise(probe.choices[named[0]]) in right:
         return "correct", ""
     stale = normalise(probe.choices[named[0]]) in {normalise(bad) for bad in probe.reject}
-    return "wrong", "asserted a superseded or ruled-out value" if stale else "another option"
+    return "wrong", SUPERSEDED if stale else "another option"
 
 
 def options_named(answer: str, choices: Sequence[str]) -> list[int]:
