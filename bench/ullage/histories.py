@@ -7,6 +7,7 @@ reasoning, cited text, missing statuses, usage metadata, and pairs that were bro
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Callable
 from typing import Any
@@ -83,7 +84,7 @@ class _Builder:
         result: Dict = {"toolUseId": tool_use_id, "status": "error" if self.rng.random() < 0.15 else "success"}
         if self.rng.random() < 0.03:
             del result["status"]
-        result["content"] = [self._item() for _ in range(self.rng.choice((1, 1, 1, 2, 3)))]
+        result["content"] = [self._item() for _ in range(self.rng.choice((0, *[1] * 12, 2, 2, 2, 2, 3, 3, 3, 3)))]
         return {"toolResult": result}
 
     def words(self, count: int) -> str:
@@ -104,7 +105,14 @@ class _Builder:
             return {"image": {"format": self.rng.choice(("png", "jpeg")), "source": {"bytes": bytes(self.rng.randint(0, 40))}}}
         if kind < 0.96:
             return {"document": {"format": "pdf", "name": self.words(1), "source": {"bytes": b"%PDF" * self.rng.randint(0, 9)}}}
-        return {"video": {"format": "mp4", "source": {"s3Location": {"uri": "s3://bucket/clip"}}}}
+        rare: tuple[Dict, ...] = (
+            {"video": {"format": "mp4", "source": {"s3Location": {"uri": "s3://bucket/clip"}}}},
+            {"image": {"format": "png", "source": {"s3Location": {"uri": "s3://bucket/shot"}}}},
+            {"json": [1, 2.5, None, "缓存"]},
+            {"json": self.words(9)},
+            {"document": {"source": {"bytes": b"bare"}}},
+        )
+        return self.rng.choice(rare)
 
     def _user_content(self) -> list[Dict]:
         content: list[Dict] = [{"text": self.words(self.rng.randint(1, 40)) if self.rng.random() < 0.95 else self._text()}]
@@ -122,6 +130,13 @@ class _Builder:
             return [self._reasoning(), {"text": self.words(8)}]
         if kind < 0.15:
             return [{"text": "  "}] if self.rng.random() < 0.5 else []
+        if kind < 0.18:
+            rare: tuple[Dict, ...] = (
+                {"guardContent": {"text": {"text": self.words(3)}}},
+                {"reasoningContent": {"redactedContent": b"\x01\x02"}},
+                {"audio": {"format": "mp3", "source": {"bytes": b"ID3"}}},
+            )
+            return [self.rng.choice(rare), {"text": self.words(2)}]
         return [{"text": self.words(self.rng.randint(1, 60))}]
 
     def _use(self, tool_use_id: str) -> Dict:
@@ -129,7 +144,8 @@ class _Builder:
             ("shell", "read_file", "search", "retrieve_context") if self.rng.random() < 0.1 else ("shell", "read_file", "search")
         )
         arguments: Dict = {"path": self.words(1), "n": self.calls} if self.rng.random() < 0.8 else {}
-        return {"toolUse": {"toolUseId": tool_use_id, "name": self.rng.choice(names), "input": arguments}}
+        extra = {"reasoningSignature": "sig"} if self.rng.random() < 0.03 else {}
+        return {"toolUse": {"toolUseId": tool_use_id, "name": self.rng.choice(names), "input": arguments, **extra}}
 
     def _reasoning(self) -> Dict:
         return {"reasoningContent": {"reasoningText": {"text": self.words(6), "signature": "sig"}}}
@@ -159,6 +175,8 @@ def _break(messages: list[Dict], rng: random.Random, builder: _Builder) -> None:
         lambda: messages.__setitem__(slice(0, at), []),
         lambda: messages.__setitem__(slice(at + 1, None), []),
         lambda: _rename_ids(messages[at]),
+        lambda: messages[at].update(role="user" if messages[at]["role"] == "assistant" else "assistant"),
+        lambda: messages.insert(at, copy.deepcopy(messages[at])),
     )
     rng.choice(ways)()
 

@@ -204,6 +204,27 @@ def search(rng: random.Random, _: list[Case], __: str) -> Case:
     return {"messages": [], "text": "\n".join(lines), "search": arguments}
 
 
+def retrieval(rng: random.Random, _: list[Case], version: str) -> Case:
+    """A retrieval tool, stored content, and what is asked of it."""
+    case = search(rng, [], version)
+    arguments: Case = {"reference": rng.choice(("mem_1_t_0", "mem_1_t_0", "nothing"))}
+    _maybe(rng, arguments, "pattern", ("a", "b+", "(a+)+", "zz", ""))
+    _maybe(rng, arguments, "context_lines", (0, 1, 5))
+    if rng.random() < 0.4:
+        arguments["line_range"] = rng.choice(({"start": 1, "end": 3}, {"start": 3, "end": 1}, {"start": 2, "end": 99}))
+    if version.startswith("1.54") or rng.random() < 0.5:
+        return {
+            "messages": [],
+            "tool": "retrieve_offloaded_content",
+            "text": case["text"] or "x",
+            "limit": 10,
+            "arguments": arguments,
+        }
+    stored: Any = rng.choice(({"text": case["text"]}, {"json": {"a": [1, "缓"]}}, {"text": "y" * 50_000}, "plain", {"video": {}}))
+    arguments["reference"] = arguments["reference"].replace("mem_1_", "")
+    return {"messages": [], "tool": "retrieve_context", "stored": stored, "arguments": arguments}
+
+
 def request(rng: random.Random, messages: list[Case], _: str) -> Case:
     """A history with tool names that providers refuse."""
     for message in messages:
@@ -236,6 +257,7 @@ KINDS: dict[str, tuple[str, Maker]] = {
     "status_line": ("status", status),
     "injector": ("injector", injector),
     "search": ("search", search),
+    "retrieval": ("retrieval", retrieval),
     "request": ("request", request),
 }
 ONLY_1_62 = frozenset({"presets", "pipeline_steps"})

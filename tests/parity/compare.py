@@ -45,7 +45,9 @@ def normal(case: Case, result: Case) -> Case:
         made["requests"] = [_request(case, request) for request in made["requests"]]
     if "results" in made:
         made["results"] = _results(made["results"])
-    if "text" in made and case["kind"] in ("agentic", "search"):
+    if made.get("failed"):
+        made["text"] = None
+    if "text" in made and case["kind"] in ("agentic", "search", "retrieval"):
         made["text"] = _answer(case["kind"], made["text"])
     if "stashed" in made:
         made["stashed"] = dict(sorted(made["stashed"].items()))

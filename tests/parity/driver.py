@@ -346,6 +346,35 @@ def run_search(case: Case) -> Case:
     return {"exceptions": [kind], "text": text}
 
 
+def run_retrieval(case: Case) -> Case:
+    """A retrieval tool on content that was stored before."""
+    if case["tool"] == "retrieve_context":
+        return run_retrieve_context(case)
+    from strands.vended_plugins.context_offloader import ContextOffloader
+    from strands.vended_plugins.context_offloader.storage import InMemoryStorage
+
+    storage = InMemoryStorage()
+    plugin = ContextOffloader(storage, max_result_tokens=case["limit"], preview_tokens=0)
+    agent = Agent(model=Stub({"blocks": []}, 1000), callback_handler=None, plugins=[plugin])
+    asyncio.run(storage.store("t_0", case["text"].encode(), "text/plain"))
+    tool = plugin.retrieve_offloaded_content
+    kind, answer = outcome(lambda: tool._tool_func(tool_context=SimpleNamespace(agent=agent), **case["arguments"]))
+    return {"failed": kind is not None, "text": answer if isinstance(answer, str) else None}
+
+
+def run_retrieve_context(case: Case) -> Case:
+    """The retrieval tool of the pipeline."""
+    from strands._context_manager.retrieval_tool import _create_retrieval_tool
+    from strands._context_manager.stash import Stash
+    from strands.storage.in_memory_storage import InMemoryStorage
+
+    stash = Stash(InMemoryStorage(), "s", "a")
+    asyncio.run(stash.store("t", 0, json.dumps(case["stored"]).encode()))
+    tool = _create_retrieval_tool(stash)
+    answer = asyncio.run(tool._tool_func({"toolUseId": "r", "input": case["arguments"]}))
+    return {"failed": answer["status"] == "error", "text": answer["content"][0].get("text")}
+
+
 def run_request(case: Case) -> Case:
     """The request that an agent makes of a history."""
     model = Stub({"blocks": [{"text": "ok"}]}, 10**9)
@@ -365,6 +394,7 @@ RUNS: dict[str, Callable[[Case], Case]] = {
     "status": run_status,
     "injector": run_injector,
     "search": run_search,
+    "retrieval": run_retrieval,
     "request": run_request,
 }
 

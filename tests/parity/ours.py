@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -13,10 +14,13 @@ from ullage.specs import Spec
 from ullage.strategies.shared.agentic_tools import status_line
 from ullage.strategies.shared.estimators import ceil_div, strands_message_tokens
 from ullage.strategies.shared.pins import is_pinned, partition_pinned, pin_message, unpin_message
+from ullage.strategies.shared.profiles import Profile
 from ullage.strategies.shared.requests import normalized_for_request
+from ullage.strategies.shared.retrieval import retrieve_context, retrieve_offloaded
 from ullage.strategies.shared.search import Search
 from ullage.strategies.shared.shape import matches_message_type
 from ullage.strategies.shared.tool_pairs import adjust_split_point_for_tool_pairs, find_valid_trim_point
+from ullage.testing import FakeStore
 
 Case = dict[str, Any]
 RENAMED = {"summary_ratio": "ratio", "preserve_recent_messages": "keep_recent"}
@@ -183,6 +187,17 @@ def search(case: Case, version: str) -> Case:
     return {"exceptions": [kind], "text": text}
 
 
+def retrieval(case: Case, version: str) -> Case:
+    """A retrieval tool on content that was stored before."""
+    if case["tool"] == "retrieve_context":
+        answer = retrieve_context(FakeStore({"t_0": json.dumps(case["stored"])}), case["arguments"])
+    else:
+        profile: Profile = "1.54" if version == "1.54" else "1.62"
+        store = FakeStore({"mem_1_t_0": case["text"]})
+        answer = retrieve_offloaded(store, case["arguments"], max_result_tokens=case["limit"], profile=profile)
+    return {"failed": answer.is_error, "text": answer.text}
+
+
 def request(case: Case, _: str) -> Case:
     """The request that an agent makes of a history."""
     sent = [{"role": "user", "content": [{"text": "next"}]}]
@@ -201,5 +216,6 @@ RUNS: dict[str, Callable[[Case, str], Case]] = {
     "status": status,
     "injector": injector,
     "search": search,
+    "retrieval": retrieval,
     "request": request,
 }
