@@ -16,8 +16,8 @@ FLOORS: dict[int, str] = {
     2: """audit audit_laws auditing bounds deciders economics excerpts habits mining prepare probes readers recorded replay scoring
         scoring_self_test seventyseven spending summarizers""",
     3: """autopsy autopsy_json billing books breakdowns compare comparison_table examining exams forgetting gate gate_output losses markdown measures metrics
-        records report rescoring scored sweep tables""",
-    4: """banks cassette cli commands corpus data data_sets estimating formats llm readers.llm registry runfolder runner session
+        records report rescoring scored sensitivity sweep tables""",
+    4: """banks cassette cli commands corpus data data_sets estimating formats llm readers.llm registry resimulating runfolder runner session
         store summarizers.llm terminal traces worker""",
     5: "conformance doors histories testing testing_records testing_traces",
 }

@@ -168,7 +168,7 @@ def _replay(
     seen = Watched()
     auditor = Auditor(calls=len(prepared.trace.calls), seed=options.seed, samples=options.audits, decide=watch.decide)
     checkers = _checkers(prepared, strategies)
-    for step in replay(_setup(prepared, strategies, options, auditor.ask)):
+    for step in replay(setup_of(prepared, strategies, options, auditor.ask)):
         proctor.watch(step)
         seen.violations.extend(checkers.check(step))
         seen.compactions.extend(step.compactions)
@@ -188,7 +188,8 @@ def _checkers(prepared: Prepared, strategies: Sequence[Strategy]) -> Checkers:
     return Checkers(invariants, prepared.trace, promises=promises, provider="anthropic", offered=offered)
 
 
-def _setup(prepared: Prepared, strategies: tuple[Strategy, ...], options: RunOptions, ask: Any) -> Setup:
+def setup_of(prepared: Prepared, strategies: tuple[Strategy, ...], options: RunOptions, ask: Any) -> Setup:
+    """The replay of a prepared trace: ports, an open cache, and the tools that its strategies add to every request."""
     trace, counter = prepared.trace, prepared.counter
     offered = [tool for strategy in strategies for tool in strategy.offered_tools()]
     extra = sum(counter.text(f"{tool.name}\n{tool.description}\n{tool.schema}") for tool in offered)
