@@ -11,12 +11,13 @@ from strategies_support import walked
 
 from ullage.deciders import WrittenPolicy
 from ullage.errors import SpecError, UserError
-from ullage.registry import load_strategies
+from ullage.registry import load, load_strategies
 from ullage.step import Step
 from ullage.strategies.shared.agentic_tools import TOOLS, status_line
 from ullage.strategies.shared.requests import normalized_for_request
 from ullage.strategies.shared.retrieval import retrieve_context, retrieve_offloaded
 from ullage.strategies.shared.search import Search
+from ullage.strategies.shared.summary import conversation_request
 from ullage.strategy import DeciderRequest, ToolRequest
 from ullage.testing import (
     FakeDecider,
@@ -308,3 +309,11 @@ def test_requests_replace_blank_texts_and_tool_names_that_providers_refuse() -> 
         (ToolUse(id="1", name="INVALID_TOOL_NAME"),),
         (Text(text=" "),),
     ]
+
+
+@pytest.mark.parametrize("text", ["Fix the bug in parser.py.", "缓存索引损坏" * 100, "x" * 2000])
+def test_the_built_in_summariser_never_answers_a_manager_with_nothing(text: str) -> None:
+    """A manager that gets no text fails, so even the shortest history has one line."""
+    summary = load("summarizers", "extractive")(conversation_request((user(text, "u"),)))
+    assert summary.text
+    assert summary.text in text

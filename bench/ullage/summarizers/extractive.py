@@ -61,13 +61,22 @@ class Extractive(SummarizerPlugin):
         read = sum(estimate(unit.text) for unit in units) + estimate(request.previous)
         budget = min(self.max_tokens, request.max_tokens or self.max_tokens, max(20, int(read * self.share)))
         chinese = _is_chinese(unit.text for unit in units if unit.speaker in ("user", "assistant"))
-        return Summary(text=_write(_choose(units, earlier, budget), budget, TITLES["zh" if chinese else "en"]))
+        text = _write(_choose(units, earlier, budget), budget, TITLES["zh" if chinese else "en"])
+        return Summary(text=text or _one([*earlier, *units], budget))
 
 
 def estimate(text: str) -> int:
     """Tokens of a text, cautiously: a quarter a character, one and a half a Chinese one, rounded up."""
     wide = sum(1 for c in text if ord(c) > 0x2E7F)
     return math.ceil((len(text) - wide) / 4 + wide * 1.5)
+
+
+def _one(units: Sequence[Unit], budget: int) -> str:
+    """The most salient unit alone, cut to the budget: where there is no room for sections, something is still said."""
+    text = _scored(units)[0].text if units else ""
+    while text and estimate(text) > budget:
+        text = text[: len(text) * budget // estimate(text)]
+    return text
 
 
 def _choose(units: Sequence[Unit], earlier: Sequence[Unit], budget: int) -> list[Unit]:
