@@ -16,9 +16,12 @@ class SlidingStub(Strategy):
     """Keeps the newest ``keep`` tool results and clears every older one, asked again before each call.
 
     The first message, pinned and protected ones, and results not twice as long as the stub are left alone.
+    With ``polling`` above 1 the border moves at every ``polling``-th result message only, so that between ``keep`` and
+    ``keep + polling`` are kept: the cure that SWE-agent offers for its own sliding window.
     """
 
     keep: int = 10
+    polling: int = 1
 
     summary: ClassVar[str] = "clears all but the newest tool results, one more at every step"
     moments: ClassVar[frozenset[Moment]] = frozenset({Moment.BEFORE_CALL, Moment.OVERFLOW})
@@ -26,16 +29,20 @@ class SlidingStub(Strategy):
     promises: ClassVar[tuple[str, ...]] = ("task_survives", "no_rewrite_twice")
     sources: ClassVar[tuple[str, ...]] = (
         "the per-step clearing reported for MUR AI: 177 steps, 83 % of the bill in cache writes",
+        "SWE-agent, last_n_observations with polling: the cut stands at floor(results / polling) × polling − keep",
     )
 
     def __post_init__(self) -> None:
         if self.keep < 1:
             raise ValueError(f"found keep={self.keep}; expected at least 1 result")
+        if self.polling < 1:
+            raise ValueError(f"found polling={self.polling}; expected at least 1 result")
 
     def decide(self, view: View) -> Decision:
         """Clear the results that have left the window since the last call."""
         state = view.state or {}
-        passed = list(older_than(view.context, self.keep, state.get("until")))
+        keep = self.keep + len(view.context.result_positions) % self.polling
+        passed = list(older_than(view.context, keep, state.get("until")))
         if not passed:
             return UNCHANGED
         messages = [view.context[at] for at in reversed(passed) if at]
