@@ -46,6 +46,7 @@ PATTERNS: dict[str, re.Pattern[str]] = {
         r"|(?:\d{4}年)?\d{1,2}月(?:\d{1,2}[日号])?|(?:下|上|这|本)?(?:周|星期)[一二三四五六日天]"
     ),
     "number": re.compile(rf"{_NUMBER}(?:\s?[万亿]?(?:{UNITS})(?![A-Za-z0-9]))?(?![\w]|\.\d|[/:-]\d)", re.IGNORECASE | re.ASCII),
+    "code": re.compile(r"(?<![\w./-])(?!\d)[A-Za-z]{1,6}-?\d{1,8}[a-z]?(?![\w-]|\.\w|:\w)", re.ASCII),
     "ticket": re.compile(r"(?<![\w/-])(?:[A-Z][A-Z0-9]+-\d+|#\d+)(?![\w-])", re.ASCII),
     "test": re.compile(
         r"(?<![\w.])(?:[\w/.-]+\.py(?:::\w+)+(?:\[[^\]]*\])?|Test[A-Z_]\w*(?:/[\w.-]+)*|test_\w+)(?![\w])", re.ASCII
@@ -89,10 +90,11 @@ def kind_of(value: str) -> str:
 
 
 class Quantity(NamedTuple):
-    """A number with its unit in lower case; the unit is empty when there is none."""
+    """A number with its unit in lower case; the unit is empty when there is none. ``plain`` is the number as written."""
 
     value: float
     unit: str
+    plain: float = 0.0
 
 
 _QUANTITY = re.compile(
@@ -127,4 +129,4 @@ def quantity(text: str) -> Quantity | None:
     name = (unit or currency or "").lower()
     name = _UNIT_NAMES.get(name, name)
     base, scale = _SCALES.get(name, (name, 1.0))
-    return Quantity(value * scale, base)
+    return Quantity(value * scale, base, value)

@@ -24,7 +24,7 @@ _TEST = re.compile(
     r"^\s*--- (?P<go>PASS|FAIL): (?P<name>[\w/.-]+)|^(?P<py>[\w/.-]+\.py(?:::\w+)+\S*) (?P<pyres>PASSED|FAILED)|^(?P<pyres2>PASSED|FAILED) (?P<py2>[\w/.-]+\.py(?:::\w+)+)"
     r"|^test (?P<rs>[\w:]+) \.\.\. (?P<rsres>ok|FAILED)"
 )
-_PACKAGE = re.compile(r"^ok\s+(?P<name>[\w./-]+)\s+(?P<time>\d+\.\d+s)$")
+_PACKAGE = re.compile(r"^(?:ok|FAIL)\s+(?P<name>[\w./-]+)\s+(?P<time>\d+\.\d+s)\b")
 _COMPILE = re.compile(
     r"^(?:#\s*)?(?:vet: )?(?P<path>(?:[\w.@+-]+/)*[\w.@+-]+\.\w+):(?P<line>\d+)(?::\d+)?:\s+(?:(?:fatal )?error:\s*)?(?P<text>[A-Za-z(].{7,140})$"
 )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ullage.actions import Action
+from ullage.readers._options import answer_option
 from ullage.readers._query import VERBS, Query, asks_negative, is_obligation, polar, scope_of, verb_of
 from ullage.readers._retrieval import Corpus, Hit
 from ullage.scoring import same_path
@@ -35,8 +36,6 @@ _TESTING = re.compile(
 )
 NEARLY_ALL = 0.85
 """Share of a quoted title or list item that must be there: its neighbours resemble it, and half of one is another."""
-OPTION_SHARE = 0.6
-"""Share of an option's own terms that must stand beside the question's."""
 
 
 def answer_choice(query: Query, corpus: Corpus, threshold: float) -> str | None:
@@ -53,7 +52,7 @@ def covering(query: Query, corpus: Corpus, threshold: float) -> list[Hit]:
     A line of a result may hold none of the words itself when it bears a label of its own, like an exit code or an error.
     """
     focus = {corpus.resolved(term) for term in query.focus}
-    phrase = corpus.weights(query.phrase)
+    phrase = {corpus.resolved(term): corpus.idf(corpus.resolved(term)) for term in query.phrase}
     labelled = query.kind in {"exit", "error", "url", "count", "duration"}
     return [
         hit
@@ -66,7 +65,7 @@ def covering(query: Query, corpus: Corpus, threshold: float) -> list[Hit]:
 
 
 def _permission(query: Query, corpus: Corpus, threshold: float) -> str | None:
-    hits = [hit for hit in covering(query, corpus, threshold) if hit.unit.kind == "text"]
+    hits = [hit for hit in covering(query, corpus, threshold) if hit.unit.kind == "text" and not _asks(hit)]
     if not hits:
         return None
     forbidden = bool(_FORBIDS.search(hits[0].unit.text))
@@ -77,8 +76,14 @@ def _permission(query: Query, corpus: Corpus, threshold: float) -> str | None:
     return polar(query.question.choices, positive=not forbidden)
 
 
+def _asks(hit: Hit) -> bool:
+    """Whether a line is itself a question: it states nothing."""
+    return hit.unit.text.rstrip(" *\"'`)").endswith(("?", "？"))
+
+
 def _polar(query: Query, corpus: Corpus, threshold: float) -> str | None:
-    hits = covering(query, corpus, threshold)
+    hits = [hit for hit in covering(query, corpus, threshold) if not _asks(hit)]
+    hits = [hit for hit in hits if hit.unit.kind == "text"] or hits
     if not hits:
         return None
     negated = bool(_NEGATES.search(hits[0].unit.text)) != asks_negative(query.text)
@@ -93,7 +98,8 @@ def _searched(query: Query, corpus: Corpus, threshold: float) -> str | None:
         for hit in corpus.rank(query.terms, query.light)
         if hit.coverage >= threshold and (not query.focus or sought <= hit.near)
     ]
-    for hit in sorted(hits, key=lambda hit: -hit.message):
+    named = [hit for hit in hits if any(name in hit.header.arguments.values() for name in query.quoted)]
+    for hit in sorted(named or hits, key=lambda hit: -hit.message):
         if NOTHING_FOUND.search(hit.unit.text):
             return polar(query.question.choices, positive=False)
         if hit.unit.kind == "result" and hit.header.terms & sought and _is_match(query, hit):
@@ -157,30 +163,7 @@ def _option(query: Query, corpus: Corpus, threshold: float) -> str | None:
     """The option whose words stand together with the question's; a bare outcome is looked for in the latest line."""
     if set(query.question.choices) <= set(_OUTCOMES):
         return _outcome(query, corpus, threshold)
-    scored = []
-    for option in query.question.choices:
-        own = [term for term in question_terms(option) if term not in query.terms]
-        if not own:
-            continue
-        weights = {term: corpus.idf(term) for term in own}
-        best = 0.0
-        for hit in corpus.rank((*query.terms, *own), query.light):
-            mine = sum(weights[t] for t in own if t in hit.near) / sum(weights.values())
-            asked = _coverage(query, corpus, hit)
-            if mine >= OPTION_SHARE and asked >= threshold and {corpus.resolved(t) for t in query.focus} <= hit.near:
-                best = max(best, mine + asked)
-        if best:
-            scored.append((best, option))
-    scored.sort(reverse=True)
-    if not scored or (len(scored) > 1 and scored[0][0] - scored[1][0] < 0.05):
-        return None
-    return scored[0][1]
-
-
-def _coverage(query: Query, corpus: Corpus, hit: Hit) -> float:
-    weights = corpus.weights(query.terms, query.light)
-    whole = sum(weights.values())
-    return sum(weight for term, weight in weights.items() if term in hit.near) / whole if whole else 0.0
+    return answer_option(query, corpus, threshold)
 
 
 def _outcome(query: Query, corpus: Corpus, threshold: float) -> str | None:

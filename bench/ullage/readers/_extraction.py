@@ -114,9 +114,9 @@ def anchors(query: Query, text: str) -> list[tuple[int, int]]:
 
 
 _KIND_PATTERNS = {
-    "sha": ("sha",), "branch": ("branch",), "url": ("url",), "version": ("version",), "ticket": ("ticket",), "test": ("test",),
-    "identifier": ("quoted", "identifier"), "person": ("person",), "date": ("date",), "port": ("number",),
-    "free": ("quoted", "url", "path", "version", "date", "number", "identifier"),
+    "sha": ("sha",), "branch": ("branch",), "url": ("url",), "version": ("version",), "ticket": ("ticket", "code"), "test": ("test",),
+    "identifier": ("quoted", "identifier", "code"), "person": ("person",), "date": ("date",), "port": ("number",),
+    "free": ("quoted", "code", "url", "path", "version", "identifier", "date", "number"),
 }  # fmt: skip
 
 
@@ -259,6 +259,9 @@ def _line(query: Query, hit: Hit) -> Extracted | None:
 
 def _count(query: Query, hit: Hit) -> Extracted | None:
     text = hit.unit.text
+    onto = re.search(r"\bto (\d[\d,.]*)", text) if re.match(r"\s*to how (?:many|much)\b", query.text, re.IGNORECASE) else None
+    if onto:
+        return Extracted(onto.group(1).rstrip(".,"), 3)
     noun = re.escape(stem(query.noun.lower()))
     if noun:
         match = re.search(rf"(\d[\d,.]*)\s*(?:[\w-]+\s+){{0,2}}{noun}", text, re.IGNORECASE) or re.search(

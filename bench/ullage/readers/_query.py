@@ -48,7 +48,7 @@ FRAME_WORDS = frozenset(
     agent user conversation latest last change changed current currently now according new still recorded record report reported say
     said show shown result run ran end ended finally finish finished answer assistant appear appeared happen happened find found take
     taken took stand stood file files function method class type struct interface enum trait line output search anything match test tests
-    item list to-do item fix error step print printed count counted made make commit have has directory folder whole two these""".split()  # noqa: SIM905 - a word list reads best as text
+    item list to-do item fix error step print printed count counted made make commit have has number amount directory folder whole two these""".split()  # noqa: SIM905 - a word list reads best as text
 )
 _FRAME_CJK = re.compile(
     r"会话|用户|助手|提到|最后|最新|现在|目前|当前|时候|之后|以后|定义|叫做|名为|使用|给出|告诉|一次|中的|是什么|是多少|哪一个|请问|根据|里面|文件|运行|结果|为止|本次|有没有|是否|什么|允许|要求|必须|可以|应该|需要|统计时|统计|多少|待办清单|清单上|下一项|目录下|目录|用了|多长时间|再次|重新|搜索|找到|内容|"
@@ -124,7 +124,11 @@ def read_question(question: Question) -> Query:
     focus = frozenset(term for name in quoted for term in question_terms(name) if not any(c.isspace() for c in name))
     focus |= frozenset(term for term in found if re.search(r"\d|_|[./:@#]", term))
     focus |= frozenset(term for word in _CAMEL.findall(text) for term in question_terms(word)) & frozenset(found)
-    noun = re.search(r"\bhow (?:many|much) ([a-z]+)|多少(?:个|条|次|行|份)?([\u4e00-\u9fff]{1,2})", text, re.IGNORECASE)
+    noun = re.search(
+        r"\bhow (?:many|much) (?!did\b|do\b|does\b|is\b|are\b|was\b|were\b|have\b|has\b)([a-z]+)|\bnumber of ([a-z]+)|多少(?:个|条|次|行|份)?([\u4e00-\u9fff]{1,2})",
+        text,
+        re.IGNORECASE,
+    )
     return Query(
         question,
         text,
@@ -134,7 +138,7 @@ def read_question(question: Question) -> Query:
         relation,
         light,
         tuple(dict.fromkeys(term for name in quoted if " " in name for term in question_terms(name))),
-        (noun.group(1) or noun.group(2)) if noun else "",
+        next(filter(None, noun.groups())) if noun else "",
         quoted,
     )
 
@@ -166,7 +170,7 @@ def _relation(text: str, question: Question) -> str:
     if is_polar(question.choices):
         tests = (("rerun", _RERUN), ("search", _SEARCH), ("permission", _PERMISSION), ("polar", _ANYTHING))
         return next(relation for relation, pattern in tests if pattern.search(bare))
-    if _ORDER.search(bare):
+    if _ORDER.search(bare) and all(choice.lower() in text.lower() for choice in question.choices):
         return "first"
     return "option"
 

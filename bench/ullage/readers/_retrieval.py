@@ -5,7 +5,8 @@ from __future__ import annotations
 import heapq
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import NamedTuple
 
@@ -21,8 +22,9 @@ NEIGHBOUR_WEIGHT = 0.4
 or in the sentence before it: the further away, the less it is evidence for the same fact."""
 LIGHT_WEIGHT = 0.04
 """What a word counts for that only frames a question ("the function", "when they last ran"): enough to break ties."""
-STRADDLE_WEIGHT = 0.5
-"""What an unseen pair of Chinese characters counts for: half of all pairs straddle two words and mean nothing."""
+UNSEEN_WEIGHT = 0.6
+"""What a plain word counts for that the context never uses, or an unseen pair of Chinese characters: it may be another form
+of a word that is used (shrink, shrank), and half of all pairs straddle two words. Names by exact spelling count in full."""
 POOL = 600
 """Lines looked at closely for one question; the others cover fewer of its rare terms."""
 SHORT_RESULT = 12
@@ -36,7 +38,7 @@ _SHIFT = 20
 class Hit(NamedTuple):
     """A line that may answer: its message's position, its number there, the share of the question that it covers.
 
-    ``near`` are the question's terms found in the line or around it, ``inside`` those in the line itself.
+    ``factors`` tell for each term found how much it counts by where it stands, ``inside`` which stand in the line itself.
     """
 
     message: int
@@ -45,8 +47,18 @@ class Hit(NamedTuple):
     unit: Unit
     header: Header
     heading: str
-    near: frozenset[str]
+    factors: Mapping[str, float]
     inside: frozenset[str]
+
+    @property
+    def near(self) -> AbstractSet[str]:
+        """Terms found in the line or around it."""
+        return self.factors.keys()
+
+    def share(self, weights: Mapping[str, float]) -> float:
+        """Share of these weighted terms that the line covers, those around it counted for less."""
+        whole = sum(weights.values())
+        return sum(weight * self.factors.get(term, 0.0) for term, weight in weights.items()) / whole if whole else 0.0
 
 
 class Corpus:
@@ -113,8 +125,8 @@ class Corpus:
         for term in terms:
             spelled = self.resolved(term)
             factor = LIGHT_WEIGHT if term in light or (len(term) == 1 and is_cjk(term)) else 1.0
-            if factor == 1.0 and is_cjk(term) and not self.where(spelled):
-                factor = STRADDLE_WEIGHT
+            if factor == 1.0 and not self.where(spelled) and (is_cjk(term) or (term.isalpha() and term.islower())):
+                factor = UNSEEN_WEIGHT
             found[spelled] = self.idf(spelled) * factor
         return found
 
@@ -163,19 +175,13 @@ class Corpus:
         before = (
             index.units[number - 1] if number and unit.kind == "text" and index.units[number - 1].block == unit.block else None
         )
-        score, near, inside = 0.0, [], []
-        for term, weight in weights.items():
-            if term in unit.terms:
-                inside.append(term)
-                score += weight
-            elif term in header.terms:
-                score += weight * HEADER_WEIGHT
-            elif heading is not None and term in heading.terms:
-                score += weight * HEADING_WEIGHT
-            elif before is not None and term in before.terms:
-                score += weight * NEIGHBOUR_WEIGHT
-            else:
-                continue
-            near.append(term)
+        places = ((1.0, unit), (HEADER_WEIGHT, header), (HEADING_WEIGHT, heading), (NEIGHBOUR_WEIGHT, before))
+        factors = {
+            term: next(factor for factor, place in places if place is not None and term in place.terms)
+            for term in weights
+            if any(place is not None and term in place.terms for _, place in places)
+        }
+        score = sum(weights[term] * factor for term, factor in factors.items())
+        inside = unit.terms & weights.keys()
         text = heading.text if heading is not None else ""
-        return Hit(position, number, score / whole, unit, header, text, frozenset(near), frozenset(inside))
+        return Hit(position, number, score / whole, unit, header, text, factors, inside)

@@ -22,7 +22,7 @@ QUALITY_WEIGHT = 0.08
 class Lexical(Reader):
     """Extractive and deterministic; declines when a line covers less than ``threshold`` of the question's idf-weighted terms."""
 
-    threshold: float = 0.7
+    threshold: float = 0.65
 
     summary: ClassVar[str] = "extractive: finds lines by their words, takes typed answers out of them, declines below a coverage"
 
