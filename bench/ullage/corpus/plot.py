@@ -14,7 +14,7 @@ from ullage.terms import is_cjk, question_terms, terms
 from ullage.types import Block, Call, Grader, Message, Probe, Span, Text, ToolResult, ToolUse
 
 TYPES = (
-    "recall", "artifact", "continuation", "decision", "constraint", "negative", "abstention", "update", "temporal", "multi_hop",
+    "recall", "artifact", "continuation", "decision", "constraint", "negative", "abstention", "update", "temporal", "multi-hop",
 )  # fmt: skip
 """The ten kinds of question of the bank."""
 SHORTEST_NAME = 4
@@ -27,8 +27,8 @@ LEAST_SHARED_CJK = 0.5
 """The same for Chinese, whose pairs of characters also straddle words."""
 OPTIONS = 4
 """Options of a lexical question whose answer is no typed value: the wrong ones are answers to other questions of the trace."""
-TYPED = re.compile(r"[0-9a-f]{8,40}|v?\d+(\.\d+)+|[A-Z]{1,4}-\d+\w*|[a-z]-\d+|r\d+|[\w.-]+\.(py|md|csv|json|sql|toml|ini)")
-"""Values that a reader without a model can tell by their shape: hashes, versions, tickets and ids, file names."""
+TYPED = re.compile(r"[0-9a-f]{8,40}|v?\d+(\.\d+)+|[\w./-]+\.(py|md|csv|json|sql|toml|ini)")
+"""Values that a reader without a model can tell by their shape: hashes, versions, files."""
 
 
 class PlotError(UllageError):
@@ -109,13 +109,16 @@ def probes_of(facts: Sequence[Fact], messages: Sequence[Message], calls: Sequenc
     for fact in facts:
         for tier, question in (("lexical", fact.ask), ("paraphrase", fact.again)):
             if question:
-                told = with_options(fact, facts) if tier == "lexical" else fact
+                told = with_options(fact, facts, near.whole(fact)) if tier == "lexical" else fact
                 probes.append(_probe(told, tier, question, texts, calls, language))
     return tuple(probes)
 
 
-def with_options(fact: Fact, facts: Sequence[Fact]) -> Fact:
-    """A fact as it is asked in the lexical tier: an answer that has no shape of its own is chosen among answers to other facts."""
+def with_options(fact: Fact, facts: Sequence[Fact], around: str) -> Fact:
+    """A fact as it is asked in the lexical tier: an answer that has no shape of its own is chosen among answers to other facts.
+
+    A wrong option never stands in a message of the evidence (``around``), where nothing but sense would tell it from the right one.
+    """
     answer = fact.accept[0] if fact.accept else ""
     if fact.grader not in ("exact", "normalised") or (not fact.prose and TYPED.fullmatch(answer)):
         return fact
@@ -125,13 +128,21 @@ def with_options(fact: Fact, facts: Sequence[Fact]) -> Fact:
         for o in facts
         if o.accept and o.grader == fact.grader and o.prose == fact.prose and not taken & {a.lower() for a in o.accept}
     ]
-    others.sort(key=lambda o: (o.type != fact.type, abs(len(o.accept[0]) - len(answer)), o.key))
-    wrong = list(dict.fromkeys([*fact.reject[:1], *(o.accept[0] for o in others if not mentions(fact.ask, o.accept[0]))]))
+    others.sort(
+        key=lambda o: (_shape(o.accept[0]) != _shape(answer), o.type != fact.type, abs(len(o.accept[0]) - len(answer)), o.key)
+    )
+    named = [*fact.reject[:1], *(o.accept[0] for o in others)]
+    wrong = list(dict.fromkeys(n for n in named if not mentions(fact.ask, n) and not mentions(around, n)))
     choices = [answer, *wrong[: OPTIONS - 1]]
     if len(choices) < OPTIONS:
         return fact
     random.Random(fact.key).shuffle(choices)
     return structs.replace(fact, grader="choice", accept=(answer,), reject=(), choices=tuple(choices))
+
+
+def _shape(value: str) -> str:
+    """Letters and digits told apart and nothing else, so that a wrong option looks like the right one."""
+    return re.sub(r"\d+", "9", re.sub(r"[a-z]+", "a", re.sub(r"[A-Z]+", "A", value)))
 
 
 class _Surroundings:
@@ -140,6 +151,11 @@ class _Surroundings:
     def __init__(self, messages: Sequence[Message]) -> None:
         self.blocks = {(m.id, n): block for m in messages for n, block in enumerate(m.blocks)}
         self.uses = {block.id: block.arguments for block in self.blocks.values() if isinstance(block, ToolUse)}
+
+    def whole(self, fact: Fact) -> str:
+        """The messages of all evidence of a fact."""
+        names = {span.message for span in fact.evidence}
+        return "\n".join(text_of(block) for (name, _), block in self.blocks.items() if name in names)
 
     def of(self, fact: Fact) -> str:
         """The lines of all evidence of a fact, with the arguments of the calls behind them."""
@@ -194,7 +210,7 @@ def problems_of(fact: Fact, whole: str, near: str) -> list[str]:
 
 def _answer_problems(fact: Fact) -> list[str]:
     quoted = "\n".join(fact.quotes).lower()
-    derived = fact.type == "multi_hop" and not fact.ask
+    derived = fact.type == "multi-hop" and not fact.ask
     if fact.grader == "choice":
         return [] if set(fact.accept) <= set(fact.choices) else ["the answer is not among the choices"]
     if fact.grader == "set" or derived or any(a.lower() in quoted for a in fact.accept):

@@ -243,7 +243,7 @@ def _fact(stage: Stage, step: Directive) -> None:
     if choices:
         fields["choices"] = tuple(stage.session.rng.sample(choices, len(choices)))
     grader = step.settings.get("grader") or infer_grader(accept, choices, prose=prose)
-    stage.session.fact(quotes, key=step.words[0], type=step.words[1], prose=prose, grader=grader, **fields)
+    stage.session.fact(quotes, key=step.words[0], type=step.words[1].replace("_", "-"), prose=prose, grader=grader, **fields)
 
 
 _VERBS: dict[str, Callable[[Stage, Directive], None]] = {
