@@ -10,7 +10,7 @@ import pytest
 from contract_support import harness_modules, imports, strategy_modules, tree
 
 FLOORS: dict[int, str] = {
-    0: "types errors",
+    0: "messages types errors",
     1: """actions breaks cache caches calibration checking context converse intervals invariants lines options plain pricing
         rendering specs step strategy swap terms tokens values""",
     2: """audit audit_laws auditing bounds deciders economics excerpts habits mining prepare probes readers recorded replay scoring
