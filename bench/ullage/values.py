@@ -40,7 +40,9 @@ PATTERNS: dict[str, re.Pattern[str]] = {
     ),
     "date": re.compile(
         r"(?<!\d)\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?(?!\d)|(?<![\d:])\d{1,2}:\d{2}(?::\d{2})?(?![\d:])"
-        r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"
+        r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day(?: (?:morning|noon|afternoon|evening|night|\d{1,2}:\d{2}))?\b"
+        r"|\b(?:mid|early|late|the end of|end of)[- ](?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
+        r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}\b"
         r"|\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
         r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December) \d{1,2}(?:st|nd|rd|th)?\b"
         r"|(?:\d{4}年)?\d{1,2}月(?:\d{1,2}[日号])?|(?:下|上|这|本)?(?:周|星期)[一二三四五六日天]"

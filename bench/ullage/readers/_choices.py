@@ -34,6 +34,8 @@ _TESTING = re.compile(
     r"\b(?:go test|pytest|cargo test|npm (?:run )?test|yarn test|jest|vitest|mvn test|gradle test|make test|\w+ run test\S*|tox|ctest|rspec|unittest)\b|测试",
     re.IGNORECASE,
 )
+SURE = 0.8
+"""Coverage from which a line may answer "which carrier" without calling it a carrier."""
 NEARLY_ALL = 0.85
 """Share of a quoted title or list item that must be there: its neighbours resemble it, and half of one is another."""
 
@@ -60,6 +62,7 @@ def covering(query: Query, corpus: Corpus, threshold: float) -> list[Hit]:
         if hit.coverage >= threshold
         and focus <= hit.near
         and (hit.inside or (labelled and hit.unit.kind == "result"))
+        and (query.kind != "free" or hit.coverage >= SURE or query.type_nouns <= hit.near)
         and sum(w for term, w in phrase.items() if term in hit.near) >= NEARLY_ALL * sum(phrase.values())
     ]
 

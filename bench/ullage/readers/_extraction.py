@@ -48,7 +48,7 @@ def extract(query: Query, hit: Hit) -> Extracted | None:
     if made is None:
         return None
     value = made.value.strip()
-    if not value or len(value) > 300 or fold(value).lower() in query.text.lower():
+    if not value or len(value) > 300 or _names(value, query.text):
         return None
     return Extracted(value, made.quality)
 
@@ -83,8 +83,7 @@ def _labelled(query: Query, hit: Hit) -> Extracted | None:
 
 def _fresh(query: Query, found: Iterator[Found]) -> list[Found]:
     """Values that the question does not hold itself."""
-    asked = query.text.lower()
-    return [f for f in found if fold(f.value).lower() not in asked]
+    return [f for f in found if not _names(f.value, query.text)]
 
 
 def _nearest(query: Query, text: str, found: list[Found]) -> Found | None:

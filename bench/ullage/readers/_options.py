@@ -13,15 +13,12 @@ OPTION_SHARE = 0.6
 """Share of an option's own terms that must stand beside the question's."""
 OPTION_ROOM = 0.1
 """How much less of the question a line must cover that holds an option too: the option is evidence in itself."""
-VERBATIM, CLOSE = 0.3, 0.3
-"""What it is worth that an option stands word for word, and right beside the question's words: together less than half of
-what either of the two coverages can give."""
-REACH = 60
-"""Characters between an option and the question's words at which closeness has lost half its worth: half a line."""
+VERBATIM = 0.3
+"""What it is worth that an option stands word for word: less than half of what either of the two coverages can give."""
 
 
 def answer_option(query: Query, corpus: Corpus, threshold: float) -> str | None:
-    """The option that is best supported, the later of equals; none when none is, or two by one and the same line."""
+    """The option that is best supported; of equals the later one, in one line the one closer to the question's words."""
     scored = []
     for option in candidates(query):
         best = _support(option, query, corpus, threshold)
@@ -56,37 +53,38 @@ def _is_number(option: str) -> bool:
     return quantity(option) is not None
 
 
-def _support(option: str, query: Query, corpus: Corpus, threshold: float) -> tuple[float, int, int] | None:
-    """The line that supports an option most: its score, the message and its number there."""
+def _support(option: str, query: Query, corpus: Corpus, threshold: float) -> tuple[float, int, int, int] | None:
+    """The line that supports an option most: its score, the message, its number there, and how far off the option stands (negative)."""
     own = [term for term in question_terms(option) if term not in query.terms] or list(question_terms(option))
     if not own:
         return None
     focus = {corpus.resolved(term) for term in query.focus}
-    weights, asked = corpus.weights(own), corpus.weights(query.terms, query.light)
-    best: tuple[float, int, int] | None = None
-    for hit in corpus.rank((*query.terms, *own), query.light):
+    light = query.light | query.type_nouns
+    weights, asked = corpus.weights(own), corpus.weights(query.terms, light)
+    best: tuple[float, int, int, int] | None = None
+    for hit in corpus.rank((*query.terms, *own), light):
         mine, theirs = hit.share(weights), hit.share(asked)
         if mine < OPTION_SHARE or theirs < threshold - OPTION_ROOM or not focus <= hit.near:
             continue
         if denies(hit.unit.text, option) or hit.unit.text.rstrip().endswith(("?", "？")):
             continue
-        score = (round(mine + theirs + _locality(option, query, hit), 1), hit.message, hit.number)
+        distance = _distance(option, query, hit)
+        worth = mine + theirs + (0.0 if distance is None else VERBATIM)
+        score = (round(worth, 1), hit.message, hit.number, -(distance or 0))
         best = score if best is None or score > best else best
     return best
 
 
-def _locality(option: str, query: Query, hit: Hit) -> float:
-    """Worth of standing word for word, and close to the question's words."""
+def _distance(option: str, query: Query, hit: Hit) -> int | None:
+    """Characters between an option's words and the question's, twice as many before them; none when it does not stand there."""
     text = fold(hit.unit.text).lower()
     start = text.find(fold(option).lower())
     if start < 0:
-        return 0.0
-    places = [m.span() for term in query.terms if term in hit.inside for m in re.finditer(re.escape(term), text)]
-    if not places:
-        return VERBATIM
+        return None
     end = start + len(option)
-    gap = min(max(0, left - end, start - right) for left, right in places)
-    return VERBATIM + CLOSE * REACH / (REACH + gap)
+    places = [m.span() for term in query.terms if term in hit.inside for m in re.finditer(re.escape(term), text)]
+    gaps = [start - right if start >= right else 2 * max(0, left - end) for left, right in places]
+    return min(gaps, default=0)
 
 
 def denies(text: str, option: str) -> bool:

@@ -20,10 +20,10 @@ _CUES: tuple[tuple[str, str], ...] = (
     ("count", r"\bhow many\b|\bhow much\b|\bwhat (?:number|amount) of\b|多少|几(?:个|条|次|份|位|人|台|家|种)"),
     ("version", r"\b(?:which|what) versions?\b|哪个版本|什么版本|版本号|的版本"),
     ("subject", r"\b(?:subject|message) of (?:the )?commit\b|\bcommit (?:subject|message)\b|提交(?:信息|说明|标题)"),
-    ("sha", r"\b(?:commit )?hash\b|\b(?:which|what) commit\b|\bcommit id\b|\bsha\b|提交(?:的)?哈希|哪(?:个|次)提交|哈希值?"),
+    ("sha", r"\b(?:which|what) (?:sha\W?\d*|digest|checksum)\b|\b(?:commit )?hash\b|\b(?:which|what) commit\b|\bcommit id\b|\bsha\b|提交(?:的)?哈希|哪(?:个|次)提交|哈希值?"),
     ("branch", r"\b(?:which|what)(?: git)? branch\b|哪个分支|什么分支"),
     ("url", r"\b(?:which|what)(?: is the)? (?:url|link|web ?page|address)\b|\b(?:url|link) (?:of|for)\b|链接|网址|哪个(?:页面|地址)"),
-    ("ticket", r"\b(?:which|what) (?:issue|ticket|pull request|pr|merge request)(?: number)?\b|哪个(?:工单|问题单|议题|PR)"),
+    ("ticket", r"\bwhat (?:is|was) the (?:issue|ticket|pull request|incident)(?: number)?\b|\b(?:which|what) (?:issue|ticket|pull request|pr|merge request)(?: number)?\b|哪个(?:工单|问题单|议题|PR)"),
     ("error", r"\b(?:which|what) (?:error|exception|failure|warning)(?: message)?\b|\berror message\b|什么(?:错误|报错|异常)|哪个错误|报了什么错|错误信息"),
     ("test", r"\b(?:which|what) tests?(?: case)?\b|哪(?:个|些)(?:测试|用例)"),
     ("command", r"\b(?:which|what) (?:shell )?command\b|(?:哪(?:个|条)|什么)命令"),
@@ -81,6 +81,10 @@ VERBS: dict[str, re.Pattern[str]] = {
     "delete": re.compile(r"\b(?:delet|remov)\w*|删除|移除", re.IGNORECASE),
     "read": re.compile(r"\b(?:read|open|view|inspect|look)\w*|读取|查看|打开|阅读|看过", re.IGNORECASE),
 }
+_TYPE_NOUN = re.compile(
+    r"\b(?:which|what) (?:\w+ )?(\w+)(?= (?:is|was|are|were|do|does|did|has|have|had|will|would|can|may|must|should|took|takes)\b)|哪(?:一?[个位名条项种家份次])([\u4e00-\u9fff]{2,3})",
+    re.IGNORECASE,
+)
 _CAMEL = re.compile(r"\b(?:[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*)\b")
 _BACKTICK = re.compile(r"`([^`]+)`|\"([^\"]+)\"|「([^」]+)」")
 _IN_DEFINING_FILE = re.compile(
@@ -92,7 +96,8 @@ _IN_DEFINING_FILE = re.compile(
 class Query(NamedTuple):
     """A question, read: ``terms`` to find, ``focus`` those that name something by its exact spelling, and the relation.
 
-    ``light`` are terms that only frame the question: they count little; ``phrase`` those of a quoted title.
+    ``light`` are terms that only frame the question: they count little; ``phrase`` those of a quoted title; ``type_nouns``
+    name the kind of the answer ("which carrier").
     """
 
     question: Question
@@ -103,6 +108,7 @@ class Query(NamedTuple):
     relation: str
     light: frozenset[str] = frozenset()
     phrase: tuple[str, ...] = ()
+    type_nouns: frozenset[str] = frozenset()
     noun: str = ""
     quoted: tuple[str, ...] = ()
 
@@ -138,6 +144,7 @@ def read_question(question: Question) -> Query:
         relation,
         light,
         tuple(dict.fromkeys(term for name in quoted if " " in name for term in question_terms(name))),
+        frozenset(term for match in _TYPE_NOUN.findall(_BACKTICK.sub(" ", text)) for term in question_terms("".join(match))),
         next(filter(None, noun.groups())) if noun else "",
         quoted,
     )
