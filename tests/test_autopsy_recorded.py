@@ -82,7 +82,7 @@ def test_a_provider_that_reports_reads_only_keeps_whole_prompts() -> None:
     """What was not read is charged as input and kept all the same, so losing it is a break."""
     book = Book(model="gpt-5", ttl="")
     book.bill(0, 0, usage=Usage(uncached=30_000)).bill(0, 0, usage=Usage(uncached=31_000), pause_s=5)
-    assert cause_of(book, cache="read") == ("unexplained", 30_000)
+    assert cause_of(book, cache="read") == ("best effort", 30_000)
 
 
 def test_the_unrecorded_request_reads_the_cache_while_it_lives() -> None:

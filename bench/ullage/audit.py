@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ullage.audit_laws import Ask, Billed, Guess, IntervalsLaw, Law, MarksLaw, UnitsLaw
+from ullage.cache import CacheRules
 from ullage.context import Context
 from ullage.pricing import PriceSheet, Unpriced, usd
 from ullage.tokens import Counter
@@ -29,6 +30,7 @@ CAUSES = (
     "recorded clearing",
     "client restart",
     "changed request",
+    "setting change",
     "prompt shrank",
     "side request",
     "best effort",
@@ -37,6 +39,8 @@ CAUSES = (
 UNFORESEEABLE = frozenset({"unexplained", "side request", "changed request", "best effort", "API error"})
 """Causes that leave no trace before the call: their share of the pairs is the error floor of any rule."""
 _COMMAND = re.compile(r"<command-name>/?([^<]+)</command-name>")
+THINKING = "thinkingLevel"
+"""How the detail of a recorded change of the thinking level begins."""
 _EXIT = frozenset({"exit", "quit"})
 
 
@@ -101,7 +105,7 @@ class Asked(NamedTuple):
 
 def audit(trace: Trace, counter: Counter, sheet: PriceSheet) -> SessionAudit:
     """Walk one recorded session; sub-agents are sessions of their own. ``counter`` sizes what is new in a prompt."""
-    name, law = law_of(trace, counter)
+    name, law = law_of(trace, counter, sheet.rules(models_of(trace)))
     if law is None:
         return SessionAudit(trace=trace.id, law="", calls=len(trace.calls), pairs=(), reason=name)
     cleared = {event.call for event in trace.compactions if event.kind == "clearing"}
@@ -128,14 +132,22 @@ def audit(trace: Trace, counter: Counter, sheet: PriceSheet) -> SessionAudit:
     )
 
 
-def law_of(trace: Trace, counter: Counter) -> tuple[str, Law | None]:
-    """The law that holds for a recording, by what it records and whose model it is; or the reason why none does."""
+def models_of(trace: Trace) -> tuple[str, ...]:
+    """The models of a session, in the order in which they were called."""
+    return tuple(dict.fromkeys(call.model or trace.meta.model for call in trace.calls))
+
+
+def law_of(trace: Trace, counter: Counter, rules: CacheRules = CacheRules(minimum=0)) -> tuple[str, Law | None]:  # noqa: B008 - frozen
+    """The law that holds for a recording, by what it records and whose model it is; or the reason why none does.
+
+    ``rules`` hold the shortest prefixes that its models cache.
+    """
     first = next((call for call in trace.calls if call.usage is not None), None)
     if first is None or trace.provenance.usage != "per_call":
         return "no usage is recorded call by call", None
     if trace.provenance.cache == "read_write":
         text = sum(map(counter, trace.messages[: first.upto]))
-        return "marks", MarksLaw(text=text)
+        return "marks", MarksLaw(text=text, rules=rules)
     if trace.provenance.cache != "read":
         return "no cache figures are recorded", None
     model = (first.model or trace.meta.model).lower()
@@ -148,15 +160,36 @@ def asked(trace: Trace, counter: Counter) -> Iterator[Asked]:
     compactions: dict[int, list[RecordedCompaction]] = {}
     for event in trace.compactions:
         compactions.setdefault(event.call, []).append(event)
+    levels = _thinking_levels(trace)
     before: Call | None = None
     pending: list[RecordedCompaction] = []
+    level = ""
     for index, call in enumerate(trace.calls):
         pending += compactions.get(index, [])
         if call.usage is None or not call.usage.prompt:
             continue
         ask = _ask(trace, index, call, before, pending, counter)
-        yield Asked(ask._replace(positions=positions.cache_positions(call.upto)), call, before, call.usage)
-        before, pending = call, []
+        now = levels[index] if levels else ""
+        yield Asked(
+            ask._replace(positions=positions.cache_positions(call.upto), thinking=before is not None and now != level),
+            call,
+            before,
+            call.usage,
+        )
+        before, pending, level = call, [], now
+
+
+def _thinking_levels(trace: Trace) -> list[str]:
+    """The thinking level at each call, as recorded changes say; empty where none is recorded."""
+    changes = [event for event in trace.events if event.kind == "setting_change" and event.detail.startswith(THINKING)]
+    if not changes:
+        return []
+    levels, level, taken = [], "", 0
+    for index in range(len(trace.calls)):
+        while taken < len(changes) and changes[taken].call <= index:
+            level, taken = changes[taken].detail, taken + 1
+        levels.append(level)
+    return levels
 
 
 def _ask(

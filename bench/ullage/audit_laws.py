@@ -11,7 +11,7 @@ from math import gcd
 from typing import NamedTuple, Protocol
 
 from ullage.breaks import COMPACTION_SHARE
-from ullage.cache import TTL_MS
+from ullage.cache import TTL_MS, CacheRules
 from ullage.caches._marks import LOOKBACK
 from ullage.types import Usage
 
@@ -32,7 +32,8 @@ class Ask(NamedTuple):
     ``prompt`` is the size of the whole prompt, ``arrived`` a count of the messages that are new in it, ``started`` when
     the request was sent. ``turn`` says that a finished reply is followed by something that is no tool result. ``spoken``
     counts the reply before, ``summary`` the summaries of compactions since. ``launches`` names skills and commands that
-    this request starts, ``positions`` the cache positions of the history.
+    this request starts, ``positions`` the cache positions of the history; ``thinking`` says that the thinking level is
+    another than at the call before.
     """
 
     call: int
@@ -48,6 +49,7 @@ class Ask(NamedTuple):
     restarted: bool = False
     launches: tuple[str, ...] = ()
     positions: int = 0
+    thinking: bool = False
 
 
 class Billed(NamedTuple):
@@ -85,10 +87,13 @@ class MarksLaw:
     the cache by side requests after each turn reads all but the new words.
 
     A first call that reads nearly all of its prompt goes on from an earlier session: then the size of the first prompt
-    says nothing about the stable prefix. ``text`` counts what the first prompt's recorded messages hold.
+    says nothing about the stable prefix. ``text`` counts what the first prompt's recorded messages hold; a prefix shorter
+    than its model's minimum in ``rules`` is never cached. Another thinking level loses the messages (Anthropic's table of
+    what invalidates).
     """
 
-    def __init__(self, *, text: int) -> None:
+    def __init__(self, *, text: int, rules: CacheRules = CacheRules(minimum=0)) -> None:  # noqa: B008 - frozen
+        self._rules = rules
         self._shared = 0
         self._shared_survives = False
         self._first_text = text
@@ -105,7 +110,8 @@ class MarksLaw:
         """The rules in order of strength."""
         guess = self._guess(ask)
         self._rule = guess.rule
-        return Guess(max(0, min(guess.read, ask.prompt)), guess.rule)
+        read = max(0, min(guess.read, ask.prompt))
+        return Guess(read if read >= self._rules.minimum_of(ask.model) else 0, guess.rule)
 
     def _guess(self, ask: Ask) -> Guess:
         left, last, ttl = self._models.get(ask.model, (0, None, ""))
@@ -113,7 +119,7 @@ class MarksLaw:
             return Guess(self._shared if self._shared_survives else 0, "idle past TTL")
         if ask.model != self._model:
             return Guess(left if left <= ask.prompt else 0, "model change")
-        event = "compaction" if ask.compacted else "client restart" if ask.restarted else ""
+        event = "compaction" if ask.compacted else "client restart" if ask.restarted else "setting change" if ask.thinking else ""
         if event:
             return Guess(self._stable_prefix(ask), event)
         skill = self._skills.foresee(ask)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ullage.audit import SessionAudit, audit
+from ullage.audit import SessionAudit, audit, models_of
 from ullage.billing import bill_calls
 from ullage.calibration import Calibration, calibrate
 from ullage.economics import Account, accounts
@@ -89,7 +89,7 @@ def autopsy(trace: Trace, counter: Counter, sheet: PriceSheet) -> Autopsy:
     prices = sheet.prices(trace.meta.model)
     limit = prices.input_limit if isinstance(prices, ModelPrices) else None
     window, source = choose_window(trace, RunOptions(strategies=()), limit)
-    recorded = read_recording(trace, true, window, calibration.overhead)
+    recorded = read_recording(trace, true, window, calibration.overhead, sheet.rules(models_of(trace)))
     bank = mine(trace, limit=FACTS)
     forgettings = forgetting_of(trace, bank, true)
     return Autopsy(

@@ -14,12 +14,13 @@ import msgspec
 from ullage.audit import CAUSES, Asked, asked, law_of
 from ullage.audit_laws import Ask, Billed, IntervalsLaw, Law
 from ullage.breaks import Break, BreakWatch, Signs, break_cost
-from ullage.cache import TTL_MS
+from ullage.cache import TTL_MS, CacheRules
 from ullage.caches._intervals import FOREVER_MS
 from ullage.pricing import ModelPrices, PriceSheet
 from ullage.tokens import Counter
 from ullage.types import Call, Compaction, Moment, RecordedCompaction, Row, Trace, Usage
 
+NO_MINIMUM = CacheRules(minimum=0)
 EVENTS = {"model_change": "model change", "api_error": "API error", "setting_change": "setting change", "rewind": "rewind"}
 """Recorded events that explain a lost prefix where nothing stronger does, as causes."""
 
@@ -71,14 +72,17 @@ class Recorded:
         return sum((row.usage for row in self.rows), Usage())
 
 
-def read_recording(trace: Trace, counter: Counter, window: int, stable: int) -> Recorded:
+def read_recording(trace: Trace, counter: Counter, window: int, stable: int, rules: CacheRules = NO_MINIMUM) -> Recorded:
     """Rows of a recording; ``counter`` gives true tokens, ``stable`` is the prefix that every request shares.
+
+    ``rules`` hold the shortest prefixes that the session's models cache: a shorter stable prefix is lost as well.
 
     A trace without usage call by call has no rows, and ``law`` says why.
     """
-    name, law = law_of(trace, counter)
+    name, law = law_of(trace, counter, rules)
     summaries = [event for event in trace.compactions if event.kind == "summary"]
     steps = list(asked(trace, counter)) if law is not None else []
+    stable = stable if stable >= rules.minimum_of(trace.meta.model) else 0
     reader = _Reader(trace, counter, window, stable, law)
     rows = tuple(reader.row(step, summaries) for step in steps)
     return Recorded(
@@ -141,7 +145,7 @@ class _Reader:
             compactions=tuple(range(len(self.compactions) - len(fresh), len(self.compactions))),
             gap=gap,
             break_tokens=found.tokens,
-            break_cause=_cause(found.cause, between, foreseen),
+            break_cause=_cause(found.cause, between, foreseen, guaranteed=self.writes),
             alarm=found.alarm,
         )
 
@@ -239,7 +243,7 @@ def _gap(step: Asked) -> int | None:
     return None if last is None or started is None else started - last
 
 
-def _cause(cause: str, between: Between, foreseen: str) -> str:
+def _cause(cause: str, between: Between, foreseen: str, *, guaranteed: bool) -> str:
     """The watch's cause; for one that it cannot explain, what was recorded in between, else what the session's law foresaw."""
     if cause not in {"unexplained", "prompt shrank"}:
         return cause
@@ -249,7 +253,7 @@ def _cause(cause: str, between: Between, foreseen: str) -> str:
     if between.ask.restarted:
         return "client restart"
     if cause == "unexplained":
-        return "changed request" if between.ask.launches else foreseen or cause
+        return "changed request" if between.ask.launches else foreseen or (cause if guaranteed else "best effort")
     return cause
 
 
