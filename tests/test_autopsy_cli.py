@@ -233,7 +233,7 @@ def test_a_browser_shows_the_page_without_running_it(tmp_path: Path) -> None:
     ("name", "usd", "breaks", "compactions"),
     [
         ("claude-code/cli-cd-95adddad32-0.jsonl.gz", 25.13, 11, 3),
-        ("pi/before-compaction.jsonl.gz", 42.75, 12, 2),
+        ("pi/before-compaction.jsonl.gz", 42.75, 10, 2),
         ("codex/skills-d5-c56be24cc0-0.jsonl.gz", 25.17, 16, 1),
     ],
 )
