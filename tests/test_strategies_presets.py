@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -252,9 +252,10 @@ def test_impossible_presets_are_refused_in_one_line(spec: str) -> None:
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.skipif(find_spec("strands") is not None, reason="strands-agents is installed here")
-def test_the_real_package_is_asked_for_by_name_when_it_is_missing() -> None:
-    """The adapter says in one line what to install."""
+def test_the_real_package_is_asked_for_by_name_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The adapter says in one line what to install, whether or not the package is here."""
+    look = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "strands" else look(name, *rest))
     with pytest.raises(UserError, match=r"pip install 'ullage\[strands\]'$"):
         load_strategies("strands_real")
 
