@@ -14,12 +14,14 @@ from typing import Any
 
 import msgspec
 
-from ullage.errors import CannotShrink
+from ullage.errors import CannotShrink, said_by
 from ullage.strategy import DeciderRequest, Strategy, Summary, SummaryRequest, ToolRequest, View
 from ullage.types import Decision, Violation, canonical_json
 
 Decide = Callable[[Strategy, View], Decision]
 DETERMINISTIC, ROUND_TRIP = "deterministic", "state_round_trip"
+_UNSAVED = (TypeError, ValueError, RecursionError, msgspec.EncodeError)
+"""What encoding raises for a value that JSON cannot hold: other types, lone surrogates, cycles."""
 
 
 def _plainly(strategy: Strategy, view: View) -> Decision:
@@ -89,8 +91,10 @@ class _Outcome:
 def _outcome(ask: Callable[[], Decision]) -> _Outcome:
     try:
         decision = ask()
-    except Exception as error:  # noqa: BLE001 - whatever a strategy raises is compared and raised again
-        kind = error.reason if isinstance(error, CannotShrink) else str(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever a strategy raises is compared and raised again
+        kind = error.reason if isinstance(error, CannotShrink) else said_by(error)
         return _Outcome(None, error, f"{type(error).__name__}: {kind}")
     return _Outcome(decision, None, spelled(decision))
 
@@ -102,7 +106,7 @@ def spelled(decision: Any) -> str:
             return repr(type(decision))
         state = "unset" if decision.state is msgspec.UNSET else canonical_json(decision.state)
         return canonical_json([decision.edits, decision.tier, decision.reason, decision.estimate]) + state
-    except (TypeError, msgspec.EncodeError) as error:
+    except _UNSAVED as error:
         return f"not JSON: {error}: {decision!r}"
 
 
@@ -114,7 +118,7 @@ def _cannot_be_saved(decision: Any) -> str:
     try:
         json.dumps(state, allow_nan=False)
         canonical_json(state)
-    except (TypeError, ValueError, msgspec.EncodeError) as error:
+    except _UNSAVED as error:
         return str(error)
     return ""
 
@@ -123,7 +127,7 @@ def _json_copy(state: Any) -> Any:
     """The state after a save and a restore; a state that JSON cannot hold comes back as a marker that nothing equals."""
     try:
         return msgspec.json.decode(canonical_json(state))
-    except (TypeError, msgspec.EncodeError):
+    except _UNSAVED:
         return {"not": "JSON"}
 
 

@@ -38,3 +38,16 @@ class CannotShrink(UllageError):  # noqa: N818 - the design's name for a stateme
 
 class StaleContext(UllageError):  # noqa: N818 - names the state that was met
     """A view of a context that an edit has since changed was read: a bug of the reader."""
+
+
+LONGEST = 300
+"""Characters of a foreign exception's text that a record keeps."""
+
+
+def said_by(error: BaseException) -> str:
+    """The text of a foreign exception on one bounded line of valid UTF-8, even where its own ``__str__`` raises."""
+    try:
+        text = str(error)
+    except Exception as second:  # noqa: BLE001 - an exception's text is foreign code too
+        text = f"its text cannot be read ({type(second).__name__})"
+    return " ".join(text[: 4 * LONGEST].split())[:LONGEST].encode("utf-8", "replace").decode()

@@ -11,14 +11,16 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
-from dataclasses import MISSING, fields
+import traceback
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ullage.errors import SpecError
+from ullage.errors import SpecError, said_by
 from ullage.specs import build, nearest, parse, parse_one, spec_of
 from ullage.strategy import Strategy
+from ullage.types import Moment
 
 BASES = {
     "strategies": "ullage.strategy:Strategy",
@@ -139,6 +141,11 @@ def _only_class(module: Any, kind: str, name: str) -> type[Any]:
 def _checked(cls: Any, kind: str, name: str) -> type[Any]:
     if not (isinstance(cls, type) and issubclass(cls, _base(kind))):
         raise SpecError(f"{name}: found {cls!r}; expected a class that derives from {BASES[kind]}")
+    if not is_dataclass(cls):
+        raise SpecError(f"{name}: found a plain class; expected one under @dataclass(frozen=True, slots=True, kw_only=True)")
+    moments: Any = getattr(cls, "moments", frozenset())
+    if not (isinstance(moments, (frozenset, set)) and all(isinstance(moment, Moment) for moment in moments)):
+        raise SpecError(f"{name}: found moments = {moments!r}; expected a frozenset of Moment")
     return cls
 
 
@@ -160,10 +167,24 @@ def _from_file(target: str) -> type[Any]:
         raise SpecError(f"{path_text}: found a file that Python cannot load; expected FILE.py:Class")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        del sys.modules[name]
+        raise SpecError(_why_not_loaded(path, error)) from error
     classes = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, Strategy)]
     if attribute not in classes:
         raise SpecError(
             f"{path_text}: no strategy class {attribute!r}; {nearest(attribute, [c for c in classes if c != 'Strategy'])}"
         )
     return _checked(getattr(module, attribute), "strategies", target)
+
+
+def _why_not_loaded(path: Path, error: BaseException) -> str:
+    """One line about what a strategy file raised while it was loaded, with the last of its own lines that ran."""
+    own = [at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == str(path)]
+    line = error.lineno if isinstance(error, SyntaxError) and error.filename == str(path) else own[-1] if own else None
+    where = str(path) if line is None else f"{path}:{line}"
+    return f"{where}: found {type(error).__name__} ({said_by(error)}) while loading; expected a file that Python can load"

@@ -15,7 +15,8 @@ import msgspec
 from ullage.breaks import BreakWatch, Touch, first_touch
 from ullage.cache import CacheSession, Prompt, Ttl, storage_of
 from ullage.context import Context
-from ullage.errors import CannotShrink, UserError
+from ullage.errors import CannotShrink, UserError, said_by
+from ullage.proposals import checked
 from ullage.step import Step
 from ullage.strategy import Decider, StoreReader, Strategy, Summarizer, Summary, SummaryRequest, View
 from ullage.tokens import Counter
@@ -288,15 +289,13 @@ class _Loop:
         self.spent = []
         try:
             decision = self.setup.ports.ask(strategy, self._view(stage, strategy, moment))
-            if decision is None or not isinstance(decision, Decision):
-                raise TypeError(f"decide returned {type(decision).__name__}; expected a Decision")
-            return self._apply(stage, moment, decision)
+            return self._apply(stage, moment, checked(decision))
         except CannotShrink:
             return False
-        except UserError:
+        except (KeyboardInterrupt, UserError):
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a strategy raises is its fault, recorded, and the run goes on
-            text = " ".join(str(error).split())[:300]
+        except BaseException as error:  # noqa: BLE001 - whatever a strategy raises, sys.exit() too, is its fault: the run goes on
+            text = said_by(error)
             self.faults.append(Fault(call=self.index, moment=moment, stage=stage, kind=type(error).__name__, text=text))
             return False
 
