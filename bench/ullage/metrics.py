@@ -1,10 +1,19 @@
-"""Every figure by name: what it means, its unit, its formula and where it comes from. ``docs/metrics.md`` is written from this."""
+"""Every figure by name: what it means, its unit, its formula and where it comes from.
+
+The tables of ``docs/metrics.md`` are made from this: ``python -m ullage.metrics docs/metrics.md`` writes them between
+their marks, and a test holds the page to it.
+"""
 
 from __future__ import annotations
 
+import re
+import sys
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+
+from ullage.metrics_money import AUDIT, AUTOPSY, MONEY, SENSITIVITY
 
 
 class Metric(Struct, frozen=True, kw_only=True):
@@ -93,6 +102,37 @@ _RETENTION = (
         "LongMemEval; context-bench",
     ),
     (
+        "usability_gap",
+        "share",
+        "what is still present and yet not answered; negative where facts live on in other words",
+        "V − R over probes with evidence",
+        "lost-in-compaction's grep gap",
+    ),
+    (
+        "interval",
+        "share",
+        "95 % interval of retention, the trace as the unit: probes of one trace share its fate",
+        "t interval over trace means; none for one trace",
+        "Miller 2024 (clustered errors)",
+    ),
+    (
+        "interval_normalised",
+        "share",
+        "95 % interval of normalised retention",
+        "bootstrap over traces of the ratio of means",
+        "this project",
+    ),
+    (
+        "rank",
+        "rank",
+        "95 % interval of the rank by retention; overlapping ranks are no order",
+        "bootstrap over the traces on which every strategy was scored",
+        "evaluatellm",
+    ),
+    ("questions", "count", "probes asked at the common checkpoints, decoys apart", "count", "this project"),
+    ("unscorable", "count", "answers that could not be graded; they are in no mean", "count", "this project"),
+    ("traces_scored", "count", "traces on which retention is known", "count", "this project"),
+    (
         "retention_by_age",
         "share",
         "retention by how many compactions the evidence has been out of its raw form",
@@ -124,52 +164,38 @@ _TOKENS = (
         "count",
         "this project",
     ),
-    ("survived", "calls", "calls that could be made before the replay ended or died at the window", "count", "this project"),
-)
-_MONEY = (
+    ("tokens.mean_held", "tokens", "mean prompt", "mean over traces of mean prompt", "ACON"),
+    ("tokens.injected", "tokens", "added to requests and never to the history", "Σ injected", "Strands' injector"),
     (
-        "usage",
+        "tokens.retrieved",
         "tokens",
-        "uncached, cache read, cache write 5 m and 1 h, output; the first four sum to the prompt",
-        "simulated per call",
-        "provider documents",
+        "fetched back from the store by the strategy's own tools",
+        "Σ retrieved",
+        "future-os' open book",
     ),
     (
-        "usd",
-        "dollars",
-        "price of all calls and summaries; MODELLED",
-        "Σ tokens × rate of the call's tier",
-        "litellm's price sheet, dated in the manifest",
-    ),
-    ("usd_split", "dollars", "the same by kind of token", "per kind", "same"),
-    (
-        "cache_read_ratio",
-        "share",
-        "share of the input that was read from the cache",
-        "Σ read / Σ prompt",
-        "Manus; Don't Break the Cache",
-    ),
-    (
-        "cache_breaks",
+        "edits",
         "count",
-        "calls that read less than the one before left, by more than 5 % and 2,000 tokens, less what a compaction announced",
-        "read(n) < read(n−1) + written(n−1) − max(5 %, 2,000)",
+        "decisions that changed the context, the small ones included",
+        "count",
+        "this project",
+    ),
+    ("unexamined", "count", "compactions after which nothing was asked: at most 8 a trace are examined", "count", "this project"),
+    (
+        "died",
+        "traces",
+        "traces whose replay ended early: a request did not fit and the strategy could do no more",
+        "count",
         "this project",
     ),
     (
-        "cache_alarms",
+        "over_budget",
+        "examinations",
+        "in forced mode: examinations whose context was larger than the budget, of all that were held",
         "count",
-        "falls of the read against the previous read: what a client can see",
-        "read(n) < 0.95 read(n−1) and 2,000 less",
-        "Claude Code's own detector",
+        "methodology 5.6, structural violations",
     ),
-    (
-        "break_even",
-        "calls",
-        "calls after which a compaction has paid for itself",
-        "N* = (B + I (p_w − p_r)) / (q_full − q_s)",
-        "future-os; yoagent",
-    ),
+    ("survived", "calls", "calls that could be made before the replay ended or died at the window", "count", "this project"),
 )
 _RULES = (
     (
@@ -182,8 +208,70 @@ _RULES = (
     ("faults", "count", "exceptions of the strategy; the call goes on unchanged", "count", "this project"),
     ("overhead_ms", "milliseconds", "wall time of the strategy's own decisions", "Σ time in decide", "Bencher"),
 )
-METRICS: tuple[Metric, ...] = tuple(
-    _metric(family, *row)
-    for family, rows in (("retention", _RETENTION), ("tokens", _TOKENS), ("cache and money", _MONEY), ("rules", _RULES))
-    for row in rows
+_COMPARISON = (
+    (
+        "compare.difference",
+        "as the metric",
+        "b minus a, paired by probe and clustered by trace",
+        "mean over traces of the trace's mean difference; dollars over the calls that both made",
+        "Miller 2024",
+    ),
+    ("compare.interval", "as the metric", "95 % interval of the difference", "t interval over trace differences", "same"),
+    (
+        "compare.p",
+        "probability",
+        "two-sided; `p_adjusted` is Holm's over all pairs of a metric",
+        "t test over trace differences",
+        "same",
+    ),
+    (
+        "compare.mde",
+        "as the metric",
+        "smallest difference that these traces could have shown with a power of 80 %",
+        "(t₀.₉₅ + t₀.₈₀) × standard error, one-sided",
+        "CompactBench lacks it; Miller 2024",
+    ),
+    (
+        "gate.verdict",
+        "verdict",
+        "pass, fail or inconclusive: not worse by more than the margin",
+        "non-inferiority on paired retention; see `ullage gate --help`",
+        "clinical non-inferiority tests",
+    ),
 )
+FAMILIES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "retention": _RETENTION,
+    "tokens": _TOKENS,
+    "cache and money": MONEY,
+    "rules": _RULES,
+    "comparison": _COMPARISON,
+    "audit": AUDIT,
+    "autopsy": AUTOPSY,
+    "sensitivity": SENSITIVITY,
+}
+"""Figures by family, each as name, unit, meaning, formula and source."""
+METRICS: tuple[Metric, ...] = tuple(_metric(family, *row) for family, rows in FAMILIES.items() for row in rows)
+_MARKED = re.compile(r"(<!-- table: ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def page_with_tables(text: str) -> str:
+    """A page with the table of each family between its marks ``<!-- table: … -->`` and ``<!-- end -->``."""
+    return _MARKED.sub(lambda found: f"{found[1]}{family_table(found[2])}\n{found[3]}", text)
+
+
+def family_table(family: str) -> str:
+    """The figures of a family as a Markdown table."""
+    rows = [
+        f"| `{name}` | {unit} | {meaning} | {_cell(formula)} | {source} |"
+        for name, unit, meaning, formula, source in FAMILIES[family]
+    ]
+    return "\n".join(["| figure | unit | what it is | formula | source |", "|---|---|---|---|---|", *rows])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    page = Path(sys.argv[1])
+    page.write_text(page_with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
