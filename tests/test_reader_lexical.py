@@ -16,6 +16,7 @@ from ullage.readers import Question
 from ullage.readers.lexical import Lexical
 from ullage.registry import load
 from ullage.testing import assistant, make_trace, tool_call, tool_result, user
+from ullage.traces import bank_for, load_bundled
 from ullage.types import Message, Trace
 
 
@@ -143,6 +144,52 @@ def test_a_reason_is_chosen_by_what_stands_beside_the_question() -> None:
     options = ("floats drift when invoices are summed", "the replica is idle then", "the vendor asked for it")
     assert answer(context, "Why is it that Decimal is used at the edges?", "choice", *options) == options[0]
     assert answer(context[1:], "Why is it that Decimal is used at the edges?", "choice", *options) is None
+
+
+OFFER = (
+    assistant("The report goes to Ada Lin by Wednesday.", "a"),
+    assistant("We offer one box at half price, a refund of the last box was rejected as it would look like an admission.", "b"),
+    assistant("Ben Roth is incident lead. The pool is the cause, the retries are not the cause.", "c"),
+    assistant("A change: the report now goes to Eva Maas by Tuesday evening.", "d"),
+    assistant("Should the report go to Tom Berg?", "e"),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "expected"),
+    [
+        ("What do we offer?", ("a refund of the last box", "one box at half price", "nothing at all"), "one box at half price"),
+        ("To whom does the report go?", ("Ada Lin", "Eva Maas", "Tom Berg"), "Eva Maas"),
+        ("By which day does the report go?", ("Ada Lin", "Tuesday evening", "Wednesday"), "Tuesday evening"),
+        ("Who is incident lead?", ("Ada Lin", "Ben Roth", "the pool"), "Ben Roth"),
+        ("Are the retries the cause?", ("the cause", "the weather", "the moon"), None),
+        ("Who audits the ledger?", ("Ada Lin", "Eva Maas"), None),
+    ],
+)
+def test_options_are_judged_by_where_they_stand(question: str, options: tuple[str, ...], expected: str | None) -> None:
+    """The later statement, the nearer option, no denied one, none of a question, only those of the kind that is asked for."""
+    assert answer(OFFER, question, "choice", *options) == expected
+
+
+def test_a_value_that_is_part_of_a_name_in_the_question_may_be_the_answer() -> None:
+    """Twenty is not excluded because the question names the year 2025."""
+    context = (assistant("20 customers have a note in 2025-06.", "a"),)
+    assert answer(context, "How many customers have a note in 2025-06?", "numeric") == "20"
+
+
+def test_questions_about_another_session_are_declined() -> None:
+    """The bundled sessions' questions, put to a session of another kind: at most one in fifty is answered."""
+    loaded = [(trace, bank_for(trace)) for trace in load_bundled().traces]
+    banks = [(trace, [p for p in bank.probes if p.grader != "abstain"]) for trace, bank in loaded if bank is not None]
+    asked = told = 0
+    for trace, _ in banks:
+        for other, probes in banks:
+            if other.id != trace.id:
+                outcomes = ask(trace.messages, probes)
+                asked += len(outcomes)
+                told += sum(text is not None for _, text in outcomes)
+    assert asked > 200
+    assert told <= 0.02 * asked
 
 
 def test_lists_are_followed_and_sets_are_gathered() -> None:

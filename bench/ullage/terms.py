@@ -42,14 +42,33 @@ def cjk_share(text: str) -> float:
     return cjk / whole if whole else 0.0
 
 
+_IRREGULAR = {
+    form: base
+    for line in """go goes went gone|run ran|take took taken|write wrote written|choose chose chosen|shrink shrank shrunk|grow grew grown
+    break broke broken|fall fell fallen|rise rose risen|become became|hold held|keep kept|leave left|lose lost|make made|meet met
+    pay paid|send sent|sell sold|say said|see saw seen|spend spent|stand stood|tell told|think thought|win won|begin began begun
+    come came|drive drove driven|give gave given|know knew known|lead led|find found|buy bought|build built|catch caught|bring brought
+    draw drew drawn|speak spoke spoken|throw threw thrown|hide hid hidden|forget forgot forgotten|mean meant|feel felt|get got gotten
+    hear heard|sleep slept|teach taught|understand understood|wear wore worn|fly flew flown|eat ate eaten|use used uses using""".replace(
+        "\n", "|"
+    ).split("|")
+    for base, *forms in [line.split()]
+    for form in forms
+}
+"""English verbs whose forms share no stem: the ones that working logs and notes use."""
+
+
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """A word in lower case without a common English ending; identifiers stay whole."""
+    word = _IRREGULAR.get(word, word)
     if not word.isalpha() or len(word) < 4:
         return word
     for ending in ("ings", "ing", "ied", "ies", "ed", "es", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            return word[: -len(ending)]
+            root = word[: -len(ending)]
+            doubled = len(root) > 3 and root[-1] == root[-2] and root[-1] not in "lsz" and ending in {"ing", "ed", "ings"}
+            return root[:-1] if doubled else root
     return word
 
 

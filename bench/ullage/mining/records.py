@@ -28,6 +28,7 @@ _INLINE = re.compile(
     r"(?:^|\u3000|\s{2,})(?P<label>[\u4e00-\u9fff]{2,8})\uff1a(?P<value>[^\u3000\uff1a]{1,40}?)(?=\u3000|\s{2,}|$)"
 )
 _DOCUMENT = re.compile(r"\.(?:mdx?|txt|rst|csv|tsv|log|eml|html?)$", re.IGNORECASE)
+_NAMING = re.compile(r"(?:id|name|title|path|query|number|key|email|phone|date|code|url|symbol)s?$", re.IGNORECASE)
 _TYPED = frozenset({"number", "date", "version", "sha", "url", "ticket", "path"})
 
 
@@ -93,11 +94,10 @@ def _json_results(source: Source) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _named_call(use: ToolUse) -> str:
-    """A call as one would speak of it: the tool, and its short arguments."""
-    values = [
-        value for value in header_of(use).arguments.values() if 0 < len(value) <= 40 and "\n" not in value and "`" not in value
-    ]
-    return f"`{use.name}`" + (f" for {' and '.join(values[:2])}" if values else "")
+    """A call as one would speak of it: the tool, and the argument that names what it was about."""
+    arguments = header_of(use).arguments.items()
+    named = [v for key, v in arguments if _NAMING.search(key) and 3 <= len(v) <= 40 and not re.search(r"[\n`]", v)]
+    return f"`{use.name}`" + (f" for {named[0]}" if named else "")
 
 
 def _spans(message: Message, position: int, number: int, text: str) -> Any:

@@ -14,7 +14,7 @@ _CUES: tuple[tuple[str, str], ...] = (
     ("line", r"\b(?:on|at|in) (?:which|what) line(?: of)?\b|\bline number\b|(?:在|位于)?第几行|哪一?行"),
     ("exit", r"\b(?:which|what|with what|with which)?\s*exit (?:code|status)\b|\breturn code\b|退出码|返回码|退出状态"),
     ("reason", r"\bwhy\b|\bfor (?:what|which) reason\b|\bwhat (?:is|was) the reason\b|为什么|为何|因为什么|(?:是)?什么原因|原因(?:是什么)"),
-    ("person", r"\bwho\b|\bwhose\b|\bwhich (?:person|colleague|engineer|customer|user)\b|是?谁|哪(?:位|个人)"),
+    ("person", r"\bwhom?\b|\bwhose\b|\bwhich (?:person|colleague|engineer|customer|user)\b|是?谁|哪(?:位|个人)"),
     ("duration", r"\bhow long\b|\bhow much time\b|多长时间|多久|耗时|用了多少(?:秒|分钟|毫秒|小时)|花了多少(?:秒|分钟|时间)"),
     ("date", r"^\W*when\b|\bwhen (?:did|is|was|will|does|do|are|should)\b|\b(?:which|what) (?:date|day|time|month|week)\b|\bdeadline\b|什么时候|何时|哪一?天|几点|几号|哪个月|截止(?:日期|时间)"),
     ("count", r"\bhow many\b|\bhow much\b|\bwhat (?:number|amount) of\b|多少|几(?:个|条|次|份|位|人|台|家|种)"),

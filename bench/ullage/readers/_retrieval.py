@@ -20,12 +20,14 @@ HEADING_WEIGHT = 0.7
 NEIGHBOUR_WEIGHT = 0.4
 """What a term counts for when it stands not in the line itself but in the call that it answers, in the heading above it,
 or in the sentence before it: the further away, the less it is evidence for the same fact."""
+COMMON = 1000
+"""Lines from which a term is too common to find lines by when rarer terms have found enough."""
 LIGHT_WEIGHT = 0.04
 """What a word counts for that only frames a question ("the function", "when they last ran"): enough to break ties."""
 UNSEEN_WEIGHT = 0.6
 """What a plain word counts for that the context never uses, or an unseen pair of Chinese characters: it may be another form
 of a word that is used (shrink, shrank), and half of all pairs straddle two words. Names by exact spelling count in full."""
-POOL = 600
+POOL = 400
 """Lines looked at closely for one question; the others cover fewer of its rare terms."""
 SHORT_RESULT = 12
 """Lines of a result that are looked at when only its call matches the question."""
@@ -143,7 +145,10 @@ class Corpus:
 
     def _pool(self, weights: dict[str, float]) -> list[int]:
         scores: dict[int, float] = defaultdict(float)
-        for term, weight in weights.items():
+        # Rare terms first: once they have given enough lines, common ones add none (each line's true coverage is found later).
+        for term, weight in sorted(weights.items(), key=lambda item: -item[1]):
+            if len(scores) >= POOL and sum(len(numbers) for _, numbers in self.where(term)) > COMMON:
+                continue
             for position, numbers in self.where(term):
                 base = position << _SHIFT
                 for number in numbers:
@@ -175,13 +180,13 @@ class Corpus:
         before = (
             index.units[number - 1] if number and unit.kind == "text" and index.units[number - 1].block == unit.block else None
         )
-        places = ((1.0, unit), (HEADER_WEIGHT, header), (HEADING_WEIGHT, heading), (NEIGHBOUR_WEIGHT, before))
-        factors = {
-            term: next(factor for factor, place in places if place is not None and term in place.terms)
-            for term in weights
-            if any(place is not None and term in place.terms for _, place in places)
-        }
+        terms = weights.keys()
+        factors: dict[str, float] = {}
+        for weight, place in ((NEIGHBOUR_WEIGHT, before), (HEADING_WEIGHT, heading), (HEADER_WEIGHT, header), (1.0, unit)):
+            if place is not None:
+                for term in place.terms & terms:
+                    factors[term] = weight
         score = sum(weights[term] * factor for term, factor in factors.items())
-        inside = unit.terms & weights.keys()
+        inside = unit.terms & terms
         text = heading.text if heading is not None else ""
         return Hit(position, number, score / whole, unit, header, text, factors, inside)
