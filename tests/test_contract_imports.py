@@ -15,10 +15,10 @@ FLOORS: dict[int, str] = {
         proposals rendering specs step strategy swap terms tokens values""",
     2: """audit audit_laws auditing bounds economics excerpts habits mining prepare probes readers recorded replay scoring
         scoring_self_test seventyseven spending summarizers""",
-    3: """autopsy autopsy_json billing books breakdowns compare comparison_table examining exams forgetting gate gate_output losses markdown measures metrics
-        records report rescoring scored sensitivity sweep tables""",
-    4: """banks cassette cli commands corpus data data_sets deciders estimating formats llm readers.llm registry resimulating runfolder runner session
-        store summarizers.llm terminal traces worker""",
+    3: """autopsy autopsy_json billing books breakdowns compare comparison_table examining exams forgetting gate gate_output losses markdown measures
+        metrics metrics_money records report rescoring scored sensitivity sweep tables""",
+    4: """banks cassette cli commands corpus data data_sets deciders estimating formats llm readers.llm registry resimulating runfolder
+        runner session store summarizers.llm terminal traces worker""",
     5: "conformance doors histories testing testing_records testing_traces",
 }
 """The floors of the house, by module or package: nouns, verbs, stages, out, shell; 5 stands beside and may use all.
