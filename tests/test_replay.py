@@ -336,3 +336,11 @@ def test_an_arm_that_did_not_shrink_to_the_budget_is_named() -> None:
     assert f"null was over the budget at {len(exams)} of {len(exams)} examinations" in notes
     fitting = msgspec.structs.replace(forced, budget=5000)
     assert not any("over the budget" in note for note in table_notes(run_summary([fitting])))
+
+
+def test_injected_blocks_count_in_an_overflow() -> None:
+    """A request that only the injected block makes too long is an overflow like any other."""
+    inject = Scripted(script={(Moment.BEFORE_CALL, 1): (Inject(blocks=(Text(text="one two three four five"),)),)})
+    need = walk(TURN)[1].prompt_tokens
+    assert walk(TURN, inject, window=need + 3)[-1].died != ""
+    assert walk(TURN, window=need + 3)[-1].died == ""

@@ -141,6 +141,7 @@ class _Loop:
     charged: int = 0
     ttl: Ttl = "5m"
     injected: tuple[Block, ...] = ()
+    injected_tokens: int = 0
     overflows: int = 0
     estimate: int | None = None
     compactions: list[Compaction] = field(default_factory=list)
@@ -166,7 +167,8 @@ class _Loop:
     def begin(self, index: int, call: Call) -> None:
         """Start on the next recorded call."""
         self.index, self.call = index, call
-        self.overflows, self.estimate, self.injected = 0, None, ()
+        self.overflows, self.estimate = 0, None
+        self.injected, self.injected_tokens = (), 0
         self.ttl = call.ttl or self.ttl
 
     def arrive(self) -> None:
@@ -204,8 +206,7 @@ class _Loop:
 
     def send(self, died: str) -> Step:
         """Price the request, note its row, and hand over the step."""
-        injected = sum(self.setup.counter(Message(id="", role="user", blocks=(b,))) for b in self.injected)
-        prompt = Prompt(self.setup.overhead, self.context, injected, self.call.at, self.ttl, self.call.model)
+        prompt = Prompt(self.setup.overhead, self.context, self.injected_tokens, self.call.at, self.ttl, self.call.model)
         row = None if died else self._row(prompt)
         new, self.reported = tuple(self.compactions[self.reported :]), len(self.compactions)
         faults, self.faults = tuple(self.faults), []
@@ -242,7 +243,7 @@ class _Loop:
     def excess(self) -> int:
         """Tokens by which the next request exceeds what fits: the window less the output room, or the budget."""
         limit = self.setup.forced.budget if self.setup.forced else self.setup.window - self.setup.reserve
-        return self.setup.overhead + self.context.tokens() - limit
+        return self.setup.overhead + self.context.tokens() + self.injected_tokens - limit
 
     def _row(self, prompt: Prompt) -> Row:
         if self.index == 0 and self.call.usage is not None and self.call.usage.cache_read:
@@ -311,6 +312,7 @@ class _Loop:
             return False
         self.context = applied.context
         self.injected += applied.injected
+        self.injected_tokens += self._count([Message(id="", role="user", blocks=(block,)) for block in applied.injected])
         for stash in applied.stashed:
             self.setup.ports.store.put(stash.ref, stash.content)
         after = self.setup.overhead + self.context.tokens()
