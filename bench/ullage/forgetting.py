@@ -7,7 +7,7 @@ its answer stands in what was kept. A summary that says it in other words counts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ullage.actions import Action, Place, actions
 from ullage.lines import block_text
 from ullage.mining.candidates import holds
-from ullage.probes import survives
+from ullage.probes import returns_at, survives
 from ullage.records import Evidence, quote
 from ullage.types import Message, Probe, ProbeBank, RecordedCompaction, Text, ToolResult, ToolUse, Trace
 
@@ -132,7 +132,8 @@ def _forgetting(trace: Trace, bank: ProbeBank, stretch: _Stretch, done: Sequence
     known = [probe for probe in past if stood[probe.id]]
     present = survives(known, trace.messages, stretch.after)
     gone = [probe for probe in known if not present[probe.id] and not _answered(probe, stretch.after)]
-    lost = [_lost(trace, probe, stretch) for probe in gone]
+    by_id = {message.id: message for message in trace.messages}
+    lost = [_lost(trace, probe, stretch, by_id) for probe in gone]
     looks = _again(trace, done, LOOKS, position, stretch.until, count)
     commands = _again(trace, done, frozenset({"shell"}), position, stretch.until, count)
     span = min(stretch.until - position, position)
@@ -154,9 +155,8 @@ def _answered(probe: Probe, messages: Sequence[Message]) -> bool:
     return any(holds(block_text(block), text) for text in answers for message in messages for block in message.blocks)
 
 
-def _lost(trace: Trace, probe: Probe, stretch: _Stretch) -> Lost:
-    later = trace.messages[stretch.event.position :]
-    back = _returned(trace, probe, later)
+def _lost(trace: Trace, probe: Probe, stretch: _Stretch, by_id: Mapping[str, Message]) -> Lost:
+    back = returns_at(probe, by_id, trace.messages[stretch.event.position :])
     at = None if back is None else stretch.event.position + back
     return Lost(
         probe=probe,
@@ -165,20 +165,6 @@ def _lost(trace: Trace, probe: Probe, stretch: _Stretch) -> Lost:
         returned_by="" if at is None else _how(trace, at),
         uses=sum(call >= stretch.event.call for call in probe.uses),
     )
-
-
-def _returned(trace: Trace, probe: Probe, later: Sequence[Message]) -> int | None:
-    """Index in ``later`` of the message that completes the evidence again; presence only grows, so it is bisected."""
-    if not survives([probe], trace.messages, later)[probe.id]:
-        return None
-    low, high = 0, len(later) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if survives([probe], trace.messages, later[: middle + 1])[probe.id]:
-            high = middle
-        else:
-            low = middle + 1
-    return low
 
 
 def _how(trace: Trace, at: int) -> str:

@@ -20,7 +20,7 @@ from ullage.mining.source import Source, usable
 from ullage.terms import terms
 from ullage.types import Message, Probe, ProbeBank, Span, Thinking, ToolUse, Trace, digest_of
 
-__all__ = ["asked_as", "block_text", "evidence_text", "mine", "survives"]
+__all__ = ["asked_as", "block_text", "evidence_text", "mine", "returns_at", "survives"]
 
 LIMIT = 60
 """Default number of probes a trace: with 20 to 40 the intra-trace correlation already limits what more would tell."""
@@ -190,6 +190,18 @@ def survives(probes: Sequence[Probe], transcript: Sequence[Message], context: Se
         states = (_span_survives(span, by_id, kept, context) for span in probe.evidence)
         found[probe.id] = all(states) if probe.evidence else None
     return found
+
+
+def returns_at(probe: Probe, by_id: Mapping[str, Message], later: Sequence[Message]) -> int | None:
+    """Index in ``later`` of the message with which all evidence of a probe stands again; none when some of it never does.
+
+    ``by_id`` holds the messages of the transcript.
+    """
+    places = [
+        next((n for n, message in enumerate(later) if _span_survives(span, by_id, {message.id: message.key}, [message])), None)
+        for span in probe.evidence
+    ]
+    return None if None in places or not places else max(place for place in places if place is not None)
 
 
 def _span_survives(span: Span, by_id: Mapping[str, Message], kept: Mapping[str, int], context: Sequence[Message]) -> bool:

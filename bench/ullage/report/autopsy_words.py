@@ -265,7 +265,8 @@ def account_text(account: Account | None) -> str:
     need = "never pays" if account.break_even is None else f"pays after {float(account.break_even):.1f} calls"
     reached = f"had paid after {account.reached_after}" if account.reached_after is not None else "had not paid"
     return (
-        f"After it {thousands(account.rewritten)} tokens of what was kept were sent again ({money(account.rewrite)}, OBSERVED). It saves "
+        f"The next call sent {thousands(account.rewritten)} tokens, summary and what was put back, at the price of a write instead of a "
+        f"read ({money(account.rewrite)} more, OBSERVED). The compaction saves "
         f"{money(account.saved_per_call)} on each later call, so it {need}; {several(account.calls, 'call')} followed before the next "
         f"compaction or the end: it {reached} and saved {money(account.saved - account.cost)} in all."
     )
@@ -279,7 +280,8 @@ def forgotten_text(found: Forgetting) -> str:
     unread = "" if found.readable else " The summary is not readable in the recording, so what only it holds counts as lost."
     return (
         f"{several(found.facts, 'fact')} stood before it; {found.kept:,} are in the summary or in what was put back, {len(found.lost):,} are "
-        f"not. {back:,} of these came back later, {found.gone:,} never did; {found.missed:,} were used again by later replies.{unread}"
+        f"not. {back:,} of these came back later, {found.gone:,} never did; {found.missed:,} {'was' if found.missed == 1 else 'were'} used again by "
+        f"later replies.{unread}"
     )
 
 
@@ -296,8 +298,8 @@ def lost_row(one: Lost) -> dict[str, str]:
     text, at, length = quote(evidence.text, evidence.at, evidence.at + evidence.length, QUOTED)
     tool = f" of {evidence.tool}" if evidence.tool else ""
     place = f"message {evidence.position:,}, {evidence.kind.replace('_', ' ')}{tool}"
-    back = f"came back in message {one.returned_at:,} ({one.returned_by})" if one.returned_at is not None else "never came back"
-    used = f"; used again by {several(one.uses, 'later reply', 'later replies')}" if one.uses else ""
+    back = f"came back in message {one.returned_at:,} ({one.returned_by})" if one.returned_at is not None else "never stated again"
+    used = f"; its value stands in {several(one.uses, 'later reply', 'later replies')}" if one.uses else ""
     return {
         "type": one.probe.type,
         "question": one.probe.question,
