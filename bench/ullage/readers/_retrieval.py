@@ -186,7 +186,8 @@ class Corpus:
             if place is not None:
                 for term in place.terms & terms:
                     factors[term] = weight
-        score = sum(weights[term] * factor for term, factor in factors.items())
+        # In the question's order: sums of floats must not depend on the order of a set.
+        score = sum(weight * factors.get(term, 0.0) for term, weight in weights.items())
         inside = unit.terms & terms
         text = heading.text if heading is not None else ""
         return Hit(position, number, score / whole, unit, header, text, factors, inside)
