@@ -38,8 +38,10 @@ def find_files(paths: Iterable[str | Path]) -> list[tuple[Path, bool]]:
             if not inside:
                 raise UserError(f"{given}: found no trace file; expected files that end in {', '.join(SUFFIXES[:4])} (or .gz)")
             found += [(path, False) for path in inside]
-        elif given.exists():
+        elif given.is_file():
             found.append((given, True))
+        elif given.exists():
+            raise UserError(f"{given}: found neither a file nor a folder; expected a file that can be read more than once")
         else:
             raise UserError(f"{given}: no such file or folder; {_near(given)}")
     return found

@@ -103,7 +103,7 @@ def _write(imported: list[Imported], target: Path) -> None:
     entries = []
     for one in imported:
         for trace in one.traces:
-            name = re.sub(r"[^A-Za-z0-9._-]+", "-", trace.id)[:80] or "trace"
+            name = re.sub(r"[^A-Za-z0-9._-]+", "-", trace.id)[:80].lstrip(".-") or "trace"
             path = target / f"{name}-{trace.digest[:8]}.jsonl.gz"
             write_traces(path, [trace])
             entries.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,8 @@ from ullage.types import Trace
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 EXPECTED = "chat messages with role and content"
+_ROLE = re.compile(r'\[\s*\{\s*"role"\s*:\s*"(\w+)"\s*,\s*"content"\s*:')
+"""How a first message begins that is itself longer than the head."""
 Make = Callable[[str, list[dict[str, Any]], dict[str, Any], str], Trace]
 """From a name, the messages, the object that held them and the file's name: a trace."""
 
@@ -92,7 +95,10 @@ def _cut(head: bytes) -> Any:
     places = [place for opening in ('"messages"', '"trajectory"') if 0 <= (place := text.find(opening)) < 4096]
     if places:
         text = text[max(0, text.find("[", min(places))) :]
-    return [first_value(text[1:].encode())] if text.startswith("[") else None
+    if not text.startswith("["):
+        return None
+    role = _ROLE.match(text)
+    return [first_value(text[1:].encode()) or ({"role": role[1], "content": ""} if role else None)]
 
 
 def _keys(row: Any) -> str:

@@ -43,7 +43,7 @@ class ClaudeCode(Format):
 
     def matches(self, source: Source) -> bool:
         """Some of the first lines are objects of the client's own types with its threading keys."""
-        return any(_is_line(value) for value in first_objects(source.head))
+        return any(_is_line(value) for value in first_objects(source.head)) or _is_cut_line(source.head)
 
     def read(self, source: Source) -> Imported:
         """Import every session of the file, keyed by session id."""
@@ -162,6 +162,12 @@ def _is_line(value: dict[str, Any]) -> bool:
     if kind in ("user", "assistant", "system", "progress", "attachment"):
         return "sessionId" in value and ("uuid" in value or "parentUuid" in value)
     return (kind == "file-history-snapshot" and "snapshot" in value) or (kind == "summary" and "leafUuid" in value)
+
+
+def _is_cut_line(head: bytes) -> bool:
+    """Whether a file begins with a line that is longer than the head (a pasted image) and has the client's threading keys."""
+    keys = head[:4096].partition(b'"message"')[0]
+    return b"\n" not in head and all(key in keys for key in (b'"parentUuid"', b'"sessionId"', b'"isSidechain"'))
 
 
 def _progress(session: Session, line: dict[str, Any]) -> bool:
