@@ -217,50 +217,49 @@ class Rules:
 
 def decide(case: Case, rules: Rules) -> tuple[str, str, int]:
     """What the policies give: decision, reason, and the money that leaves the shop."""
-    late = (TODAY - case.promised).days
-    if case.kind == "late":
-        if late >= 21:
-            return (
-                "offer cancellation with full refund",
-                f"{late} days late, from the twenty-first day on the order may be cancelled",
-                case.price,
-            )
-        if late >= rules.late_from:
-            return f"voucher of {rules.voucher} euros", f"{late} days late, the voucher begins with day {rules.late_from}", 0
-        return "no voucher, explain", f"{late} days late, the voucher begins with day {rules.late_from}", 0
-    if case.kind == "damaged":
-        if case.days > rules.damage_days:
-            return (
-                "refuse, offer repair at cost",
-                f"reported {case.days} days after delivery, the rule gives {rules.damage_days}",
-                0,
-            )
-        return (
-            ("replace", f"reported after {case.days} days with a photo", 0)
-            if case.photo
-            else ("ask for a photo", f"reported in time after {case.days} days, a photo is missing", 0)
-        )
-    if case.kind == "mind":
-        return _returned(case, rules)
-    if case.kind == "warranty":
-        years = TODAY.year - case.delivered.year
-        limit = WARRANTY[ARTICLES[case.article][0]]
-        good = years <= limit
-        return (
-            ("repair under warranty" if good else "refuse, name the workshop"),
-            f"delivered {case.delivered}, {limit} years for this kind of article, the year of delivery counts whole",
-            0,
-        )
+    by_kind = {"late": _late, "damaged": _damaged, "mind": _returned, "warranty": _warranty}
+    if case.kind in by_kind:
+        return by_kind[case.kind](case, rules)
+    recent = (TODAY - case.promised).days + 5 <= 9
     single = {
         "wrong": ("send the right article, collect the wrong one", "what was sent is not what was ordered", 0),
         "lost": (
             "send again, file the claim",
-            "no scan for more than nine days" if late + 5 > 9 else "last scan is recent, wait until day nine",
+            "last scan is recent, wait until day nine" if recent else "no scan for more than nine days",
             0,
         ),
         "charged": ("refund the second payment today", "two payments of one amount on one day", case.price),
     }
+    if case.kind == "lost" and recent:
+        return "wait, explain", single["lost"][1], 0
     return single[case.kind]
+
+
+def _late(case: Case, rules: Rules) -> tuple[str, str, int]:
+    late = (TODAY - case.promised).days
+    if late >= 21:
+        return (
+            "offer cancellation with full refund",
+            f"{late} days late, from the twenty-first day on the order may be cancelled",
+            case.price,
+        )
+    reason = f"{late} days late, the voucher begins with day {rules.late_from}"
+    return (f"voucher of {rules.voucher} euros", reason, 0) if late >= rules.late_from else ("no voucher, explain", reason, 0)
+
+
+def _damaged(case: Case, rules: Rules) -> tuple[str, str, int]:
+    if case.days > rules.damage_days:
+        return "refuse, offer repair at cost", f"reported {case.days} days after delivery, the rule gives {rules.damage_days}", 0
+    if case.photo:
+        return "replace", f"reported after {case.days} days with a photo", 0
+    return "ask for a photo", f"reported in time after {case.days} days, a photo is missing", 0
+
+
+def _warranty(case: Case, _rules: Rules) -> tuple[str, str, int]:
+    limit = WARRANTY[ARTICLES[case.article][0]]
+    good = TODAY.year - case.delivered.year <= limit
+    reason = f"delivered {case.delivered}, {limit} years for this kind of article, the year of delivery counts whole"
+    return "repair under warranty" if good else "refuse, name the workshop", reason, 0
 
 
 def _returned(case: Case, rules: Rules) -> tuple[str, str, int]:

@@ -32,11 +32,9 @@ class CatalogZh(Playbook):
         files = {name.removeprefix("file "): body for name, body in parts.items() if name.startswith("file ")}
         files |= _order_hub.handlers(_order_hub.read_checks(parts), rng)
         workspace.run("git init -q", EPOCH_MS)
-        for message, chosen, days in (
-            ("导入订单中心", lambda n: not n.startswith("tests"), 200),
-            ("补上每条提示语的测试", lambda _: True, 40),
-        ):
-            workspace.put({name: text for name, text in files.items() if chosen(name)})
+        code = {name: text for name, text in files.items() if not name.startswith("tests")}
+        for message, some, days in (("导入订单中心", code, 200), ("补上每条提示语的测试", files, 40)):
+            workspace.put(some)
             workspace.run(f"git add -A && git commit -q -m '{message}'", EPOCH_MS - days * 86_400_000)
         return _values(rng)
 
