@@ -6,6 +6,7 @@ input, 3 inconclusive.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import sys
 from typing import Any
@@ -30,6 +31,21 @@ COMMANDS = {
     "estimate": "What a run with real models will cost, before it.",
     "doctor": "Self-test of the scorers, and what is installed, found or missing.",
 }
+
+
+OUTSIDE = frozenset(
+    {
+        errno.EACCES,
+        errno.EDQUOT,
+        errno.EISDIR,
+        errno.ENAMETOOLONG,
+        errno.ENOSPC,
+        errno.ENOTDIR,
+        errno.EPERM,
+        errno.EROFS,
+    }
+)
+"""What a disk or its rights refuse: no bug of this tool, so one line and no traceback."""
 
 
 class LazyGroup(click.Group):
@@ -85,6 +101,11 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        if error.errno not in OUTSIDE:
+            raise
+        _say(f"{error.filename or 'output'}: found {error.strerror}; expected a place that can be read and written")
+        sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)
 
 

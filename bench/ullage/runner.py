@@ -70,9 +70,9 @@ def open_folder(folder: Path, plan: RunPlan) -> None:
         if found.run != plan.run:
             raise UserError(f"{folder}: holds another run ({found.run}); expected a new folder or run {plan.run}")
         return
-    if folder.exists() and any(folder.iterdir()):
+    if folder.exists() and any(not one.name.startswith(f".{PLAN}.") for one in folder.iterdir()):
         raise UserError(f"{folder}: found a folder that is not empty and no run; expected a new or empty folder")
-    (folder / PARTS).mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     _write_whole(path, msgspec.json.format(msgspec.json.encode(plan), indent=1))
 
 
@@ -94,7 +94,8 @@ def execute(
     from ullage.worker import Finished  # noqa: PLC0415 - the worker loads the whole harness; a plan alone does not need it
 
     wanted = [(trace, spec) for spec in plan.options.strategies for trace in traces]
-    done = {_part(folder, plan, trace, spec) for trace, spec in wanted} & set((folder / PARTS).glob("*.json"))
+    (folder / PARTS).mkdir(exist_ok=True)
+    done = {part for trace, spec in wanted if _is_whole(part := _part(folder, plan, trace, spec))}
     tasks = []
     for trace in sorted(traces, key=lambda t: -len(t.calls)):
         missing = [spec for spec in plan.options.strategies if _part(folder, plan, trace, spec) not in done]
@@ -152,6 +153,17 @@ def do_trace(trace_json: bytes, plan: RunPlan, specs: list[str], folder: str) ->
 
 def _part(folder: Path, plan: RunPlan, trace: Trace, spec: str) -> Path:
     return folder / PARTS / f"{digest_of((plan.run, trace.digest, spec))}.json"
+
+
+def _is_whole(part: Path) -> bool:
+    """Whether a finished record stands there; one that a failing machine left empty or cut is made again."""
+    from ullage.worker import Finished  # noqa: PLC0415 - as in ``execute``
+
+    try:
+        msgspec.json.decode(part.read_bytes(), type=Finished)
+    except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return True
 
 
 def _write_whole(path: Path, data: bytes) -> None:
