@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from ullage.corpus.session import Clock, Session
 from ullage.corpus.tools import TOOLS, use
 from ullage.corpus.workspace import OUTPUT_LIMIT, Workspace, clipped, temporary_workspace
 from ullage.errors import UserError
-from ullage.types import Image, Text, ToolResult, ToolUse
+from ullage.types import Image, Span, Text, ToolResult, ToolUse
 
 AT = 1_772_440_200_000
 SMALL = "churn_autumn"
@@ -61,7 +62,7 @@ def test_every_call_has_its_result(small: recording.Recording) -> None:
 
 def test_calls_walk_forward_in_time(small: recording.Recording) -> None:
     """The simulated clock never goes back, and each call replies in place."""
-    times = [call.at for call in small.trace.calls]
+    times = [call.at or 0 for call in small.trace.calls]
     assert times == sorted(times)
     assert all(call.reply == call.upto for call in small.trace.calls)
 
@@ -223,16 +224,17 @@ def test_a_pause_moves_the_clock_only(workspace: Workspace) -> None:
     assert (len(session.messages), session.clock.now - before[1]) == (before[0], 75 * 60_000)
 
 
-def fact(**fields: object) -> plot.Fact:
+def fact(**fields: Any) -> plot.Fact:
     """A sound fact with some fields changed."""
-    given: dict[str, object] = {
+    given: dict[str, Any] = {
         "key": "k",
         "type": "recall",
         "ask": "Which port listens?",
         "accept": ("8443",),
         "quotes": ("The port 8443 listens.",),
+        "evidence": (Span(message="m", block=0, start=0, end=5),),
     }
-    return plot.Fact(**(given | {"evidence": (plot.Span(message="m", block=0, start=0, end=5),)} | fields))  # type: ignore[arg-type] - fields vary by test
+    return plot.Fact(**(given | fields))
 
 
 @pytest.mark.parametrize(
