@@ -6,7 +6,8 @@ import msgspec
 import pytest
 from probes_support import session, story
 
-from ullage.probes import mine, survives
+from ullage.excerpts import Excerpt
+from ullage.probes import block_text, evidence_text, mine, survives
 from ullage.testing import assistant, tool_call, tool_result, user
 from ullage.types import Message, Probe, Span, Text, Trace
 
@@ -85,3 +86,27 @@ def test_everything_of_a_mined_bank_survives_in_the_whole_and_nothing_in_nothing
 def _trace() -> Trace:
     messages: tuple[Message, ...] = story().messages
     return session(messages)
+
+
+def test_evidence_in_a_call_is_read_without_its_escapes() -> None:
+    """A span over several arguments, cut in the middle of an escape, gives the words that were written."""
+    call = tool_call("a", "t", name="Edit", file_path="src/app.py", new_string='x = "one"\ny = 2\nz')
+    text = block_text(call.blocks[0])
+    for cut in (text.index("\\ny") + 1, text.index("y = 2") + 5):
+        shown = evidence_text(call, Span(message="a", block=0, start=text.index("src"), end=cut))
+        assert shown.split("\n")[:2] == ["src/app.py", 'x = "one"']
+
+
+def test_an_excerpt_of_a_long_edit_keeps_the_words_of_the_act() -> None:
+    """Cutting a long edit down to its evidence leaves the evidence."""
+    body = "\n".join(f"line {n} of the new text says something else" for n in range(60))
+    messages = (
+        user("Go.", "u"),
+        tool_call("a", "t", name="Edit", file_path="src/app.py", new_string=body),
+        tool_result("r", t="updated"),
+    )
+    span = Span(message="a", block=0, start=14, end=14 + 140)
+    excerpt = Excerpt(messages)
+    excerpt.add([span])
+    assert survives([probe_of(span)], messages, list(excerpt.messages.values()))["p"] is True
+    assert len(block_text(excerpt.messages[1].blocks[0])) < len(body) // 4

@@ -27,6 +27,8 @@ LIMIT = 60
 DECOY_SHARE = 0.15
 LONGEST_ANSWER = 200
 MOST_USES = 50
+_NEXT_ARGUMENT = re.compile(r'(?<!\\)"\s*,\s*"\w+"\s*:\s*"')
+"""What stands between two arguments of a call that are both text."""
 FAMILIES: tuple[Callable[[Source], Iterator[Candidate]], ...] = (
     code.definitions, code.assignments, code.hops,
     outputs.commits, outputs.changes, outputs.tests, outputs.errors, outputs.exits, outputs.fixes, outputs.counts, outputs.links, outputs.searches,
@@ -166,13 +168,18 @@ def _probe(candidate: Candidate, language: str, uses: _Uses) -> Probe:
 
 
 def evidence_text(message: Message, span: Span) -> str:
-    """The text that a span marks; inside a call's arguments with the escapes of JSON undone."""
+    """The text that a span marks; inside a call's arguments with the escapes of JSON undone, one line an argument at least."""
     block = message.blocks[span.block]
     text = block_text(block)[span.start : span.end]
     if not isinstance(block, ToolUse):
         return text
+    lines = _NEXT_ARGUMENT.sub(r"\\n", text)
+    cut = re.search(r"\\(?:u[0-9a-fA-F]{0,3})?$", lines)
+    whole = (
+        lines[: cut.start()] if cut and (len(lines[: cut.start()]) - len(lines[: cut.start()].rstrip("\\"))) % 2 == 0 else lines
+    )
     try:
-        return str(json.loads(f'"{text}"'))
+        return str(json.loads(f'"{whole}"'))
     except ValueError:
         return text
 

@@ -241,13 +241,14 @@ def _grade_numeric(probe: Probe, answer: str) -> Graded:
     ]
     if not told:
         return "wrong", "no number"
-    if any(not _same_number(told[0][1], other) for _, other in told[1:]):
-        return "wrong", "offered several values"
-    if _denied(answer, (told[0][0].start, told[0][0].end)):
-        return "wrong", "denied the right value"
-    if _words(answer) > MOST_WORDS:
-        return "wrong", "too long to be an answer"
-    return _judge_number(probe, told[0][1], golds)
+    place, number = told[0]
+    faults = {
+        "offered several values": any(not _same_number(number, other) for _, other in told[1:]),
+        "denied the right value": _denied(answer, (place.start, place.end)),
+        "too long to be an answer": _words(answer) > MOST_WORDS,
+    }
+    fault = next((reason for reason, found in faults.items() if found), "")
+    return ("wrong", fault) if fault else _judge_number(probe, number, golds)
 
 
 def _judge_number(probe: Probe, said: Quantity, golds: Sequence[Quantity]) -> Graded:

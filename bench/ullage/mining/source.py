@@ -86,7 +86,10 @@ class Source:
         quoted = json.dumps(action.target, ensure_ascii=False)[1:-1][:200]
         start = max(text.find(quoted), 0)
         reach = ACT_CHARACTERS if action.changes else 0
-        return Span(message=message.id, block=action.use.block, start=start, end=min(start + len(quoted) + reach, len(text)))
+        end = min(start + len(quoted) + reach, len(text))
+        while reach and end < len(text) and text[end].isalnum() and text[end - 1].isalnum():
+            end -= 1  # no half word: it could be mistaken for a whole one
+        return Span(message=message.id, block=action.use.block, start=start, end=end)
 
     @cached_property
     def language(self) -> str:
