@@ -11,6 +11,7 @@ from typing import Any
 from ullage.books import breaks_by_cause, build_carry
 from ullage.exams import is_compaction
 from ullage.intervals import Interval, bootstrap, rank_intervals, t_interval
+from ullage.measures import memory_figures
 from ullage.pricing import Money, usd
 from ullage.records import RunRecord
 from ullage.scored import Scored, headline, mean, scored
@@ -82,6 +83,7 @@ def strategy_summary(records: Sequence[RunRecord], overhead_ms: float | None = N
     figures.put("traces", len(records))
     figures.put("calls", sum(record.trace.calls for record in records))
     _put_retention(figures, [trace_scores(record) for record in records])
+    _put_memory(figures, records)
     if records[0].kind == "bound":
         _put_no_bill(figures, records[0].unpriced or "a bound makes no calls, so it has no bill")
     else:
@@ -227,6 +229,12 @@ def _put_events(figures: Figures, records: Sequence[RunRecord]) -> None:
     figures.put("violations", dict(sorted(found.items())))
     figures.put("faults", sum(len(record.faults) for record in records))
     figures.put("unexamined", sum(record.unexamined for record in records))
+
+
+def _put_memory(figures: Figures, records: Sequence[RunRecord]) -> None:
+    """What retention alone does not tell: demand, present but not used, superseded and invented answers."""
+    for name, figure in memory_figures(records).items():
+        figures.put(name, figure.value, figure.reason)
 
 
 def _put_budget(figures: Figures, records: Sequence[RunRecord]) -> None:
