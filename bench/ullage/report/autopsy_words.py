@@ -298,7 +298,9 @@ def lost_row(one: Lost) -> dict[str, str]:
     text, at, length = quote(evidence.text, evidence.at, evidence.at + evidence.length, QUOTED)
     tool = f" of {evidence.tool}" if evidence.tool else ""
     place = f"message {evidence.position:,}, {evidence.kind.replace('_', ' ')}{tool}"
-    back = f"came back in message {one.returned_at:,} ({one.returned_by})" if one.returned_at is not None else "never stated again"
+    back = (
+        f"came back in message {one.returned_at:,} ({one.returned_by})" if one.returned_at is not None else "never stated again"
+    )
     used = f"; its value stands in {several(one.uses, 'later reply', 'later replies')}" if one.uses else ""
     return {
         "type": one.probe.type,
