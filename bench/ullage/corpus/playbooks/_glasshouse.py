@@ -102,7 +102,7 @@ class Fleet:
             rng.choice(GROWERS),
             rng.randrange(8, 90) * 100,
             rng.choice((2, 3, 3)),
-            rng.randrange(6, 11),
+            rng.randrange(9, 11),
             address,
         )
 
