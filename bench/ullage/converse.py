@@ -102,10 +102,10 @@ def dumped(value: Any) -> str:
 
 
 def loaded(text: str) -> Any:
-    """The value of ``dumped`` text; text that is not JSON is the value itself."""
+    """The value of ``dumped`` text; text that is not JSON, or nested too deeply to read, is the value itself."""
     try:
         return _restored(json.loads(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -158,7 +158,7 @@ def arguments_of(use: ToolUse) -> dict[str, Any]:
     """The arguments of a call as a mapping; text that is no JSON object comes under ``input``."""
     try:
         value = json.loads(use.arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"input": use.arguments}
     return value if isinstance(value, dict) else {"input": value if isinstance(value, str) else use.arguments}
 

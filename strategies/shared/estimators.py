@@ -106,7 +106,7 @@ def _json_tokens(text: str) -> int:
 def _decoded(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return text
 
 

@@ -61,7 +61,7 @@ def _field(data: str, key: str) -> str:
     """A text of the verbatim block; empty where the recording holds no JSON object with it."""
     try:
         value = msgspec.json.decode(data)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return ""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, str) else ""

@@ -88,7 +88,7 @@ def _json_results(source: Source) -> Iterator[tuple[str, Any, Any]]:
                 continue
             try:
                 value = json.loads(text)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             yield _named_call(calls[block.tool_use_id]), value, _spans(message, position, number, text)
 
