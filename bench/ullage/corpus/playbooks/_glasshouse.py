@@ -244,7 +244,7 @@ class Fleet:
         ]
         quote = "" if house.bare_clock else '"'
         lines += [f"quiet_from: {quote}22:00{quote}", 'quiet_to: "05:30"', "log:"]
-        for _ in range(rng.randrange(25, 60)):
+        for _ in range(rng.randrange(40, 80)):
             day = date(2025, 10, 1) + timedelta(days=rng.randrange(120))
             lines.append(
                 f'  - "{day} {rng.choice(("humidity", "temp_low", "temp_high", "link"))} {rng.choice(("acknowledged", "cleared by itself", "called " + rng.choice(GROWERS)))}"'
