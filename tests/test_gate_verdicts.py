@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from ullage.errors import UserError
-from ullage.gate import decide, exit_code, gate, overall
+from ullage.gate import ONE_TRACE, decide, exit_code, gate, overall
 from ullage.gate_output import gate_json
 from ullage.records import RunRecord
 from ullage.testing import make_record
@@ -56,6 +56,7 @@ def test_the_same_answers_pass_as_identical_whatever_the_number_of_traces() -> N
     for traces in (1, 2, 6):
         judgement = gate(run_of(traces), run_of(traces))[0]
         assert (judgement.verdict, judgement.reasons) == ("pass", ("identical",))
+        assert ((judgement.interval, judgement.mde) == (None, None)) is (ONE_TRACE in judgement.notes) is (traces == 1)
 
 
 def test_another_wrong_answer_is_not_identical_but_no_loss() -> None:

@@ -23,6 +23,7 @@ from ullage.scored import Scored
 Verdict = Literal["pass", "fail", "inconclusive"]
 EXIT_CODES: dict[str, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
 MARGIN = 0.05
+ONE_TRACE = "bounds and detectable effects are unknown: they need two traces"
 ZERO_TOLERANCE_TYPES = frozenset({"constraint"})
 """Probe types of which not one may be lost: what the user forbade or demanded."""
 PLANNED_DISCORDANCE, PLANNED_CORRELATION = 0.20, 0.05
@@ -114,7 +115,7 @@ def judge(baseline: Arm, candidate: Arm, margin: float = MARGIN) -> Judgement:
         traces=len(groups),
         probes=probes,
         questions=questions,
-        notes=tuple(_notes(paired)),
+        notes=(*_notes(paired), *([ONE_TRACE] if len(groups) == 1 else ())),
         changed=tuple(changed_probes(paired)),
     )
 
