@@ -76,7 +76,29 @@ def test_a_run_writes_its_files_and_prints_the_contract_keys(done: tuple[Path, d
     """Every file of the contract is there, and each strategy has every key."""
     out, summary = done
     assert all((out / name).stat().st_size > 0 for name in FILES)
-    keys = ["spec", "traces", "calls", "survived", "retention", "retention_normalised", "interval", "survival", "floor", "ceiling", "tokens", "usage", "usd", "usd_split", "cache_read_ratio", "cache_breaks", "cache_alarms", "compactions", "violations", "faults", "overhead_ms"]
+    keys = [
+        "spec",
+        "traces",
+        "calls",
+        "survived",
+        "retention",
+        "retention_normalised",
+        "interval",
+        "survival",
+        "floor",
+        "ceiling",
+        "tokens",
+        "usage",
+        "usd",
+        "usd_split",
+        "cache_read_ratio",
+        "cache_breaks",
+        "cache_alarms",
+        "compactions",
+        "violations",
+        "faults",
+        "overhead_ms",
+    ]
     entries = summary["strategies"]
     assert isinstance(entries, list)
     assert [entry["spec"] for entry in entries] == ["null", "sliding_window(window_size=20)", "monotone_stub(free=500)"]

@@ -110,7 +110,25 @@ def _words(rng: random.Random, count: int) -> str:
     return " ".join(rng.choice(_LEXICON) + (str(rng.randrange(1000)) if rng.random() < 0.1 else "") for _ in range(count))
 
 
-_LEXICON = ("alpha", "build", "cache", "delta", "error", "field", "graph", "handler", "index", "join", "key", "list", "module", "node", "option", "parse", "query")
+_LEXICON = (
+    "alpha",
+    "build",
+    "cache",
+    "delta",
+    "error",
+    "field",
+    "graph",
+    "handler",
+    "index",
+    "join",
+    "key",
+    "list",
+    "module",
+    "node",
+    "option",
+    "parse",
+    "query",
+)
 
 
 @dataclass
