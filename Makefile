@@ -47,7 +47,6 @@ check: $(DEV_STAMP)  ## format, lint, types
 	@$(BIN)/ruff format --check bench strategies tests
 	@$(BIN)/ruff check bench strategies tests
 	@$(BIN)/mypy bench tests
-	@$(BIN)/mypy strategies
 
 format: $(DEV_STAMP)  ## rewrite the formatting
 	@$(BIN)/ruff format bench strategies tests && $(BIN)/ruff check --fix bench strategies tests
