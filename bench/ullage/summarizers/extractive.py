@@ -134,7 +134,8 @@ def _scored(units: Sequence[Unit]) -> list[Unit]:
         terms = terms_of(unit.text)
         if not terms:
             return 0.0, unit.position
-        rarity = math.fsum(math.log(1 + total / known[term]) for term in terms) / math.sqrt(len(terms))  # exact: sets have no order
+        # Summed exactly: a set has no order, and the last bit of a sum would depend on it.
+        rarity = math.fsum(math.log(1 + total / known[term]) for term in terms) / math.sqrt(len(terms))
         values = 1 + 0.15 * min(len(_VALUE.findall(unit.text)), 3)
         recent = 1 + 0.3 * max(unit.position, 0) / last
         return rarity * values * recent * SPEAKER_WEIGHT.get(unit.speaker, 1.2), unit.position
