@@ -58,6 +58,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             raise UserError("run: --budget is for --mode forced")
         if self.budget is not None and self.budget < 500:
             raise UserError(f"run: found --budget {self.budget}; expected at least 500 tokens")
+        if self.draws < 1:
+            raise UserError(f"run: found --draws {self.draws}; expected at least 1 answer a probe")
         bad = [share for share in self.checkpoints if not 0 < share <= 1]
         if bad or not self.checkpoints or tuple(sorted(set(self.checkpoints))) != self.checkpoints:
             raise UserError(f"run: found --checkpoints {self.checkpoints}; expected ascending shares above 0 and up to 1")

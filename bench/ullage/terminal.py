@@ -75,8 +75,10 @@ def _parts(header: Sequence[str], cells: Sequence[Sequence[str]], width: int) ->
 
 def _table(header: Sequence[str], cells: Sequence[Sequence[str]], columns: Sequence[int], title: str) -> Any:
     from rich.table import Table  # noqa: PLC0415 - as above
+    from rich.text import Text  # noqa: PLC0415 - as above
 
-    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    head = Text(one_line(title)) if title else None
+    table = Table(title=head, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for n in columns:
         text = header[n] in TEXT_COLUMNS
         table.add_column(header[n], justify="left" if text else "right", overflow="fold", no_wrap=not text)

@@ -28,7 +28,9 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], *, title: s
     from rich.text import Text
 
     console = Console(width=None if sys.stdout.isatty() else 400, highlight=False)
-    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(
+        title=Text(one_line(title)) if title else None, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0)
+    )
     for n, name in enumerate(header):
         table.add_column(name, justify="right" if n in right else "left", overflow="fold", header_style="bold")
     for row in rows:
