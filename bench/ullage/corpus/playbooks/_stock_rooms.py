@@ -71,15 +71,15 @@ def _count(
 
 def _moves(moved: tuple[tuple[str, int], ...], names: list[str], rng: random.Random) -> str:
     rows = [(rng.randrange(1090, 1180), name, -pieces, "sold after the freeze") for name, pieces in moved]
-    for _ in range(rng.randrange(24, 40)):
-        rows.append(
-            (
-                rng.randrange(480, 1060),
-                rng.choice(names),
-                rng.choice((-3, -2, -1, 6, 12)),
-                rng.choice(("sold", "goods in", "returned", "to window")),
-            )
+    rows += [
+        (
+            rng.randrange(480, 1060),
+            rng.choice(names),
+            rng.choice((-3, -2, -1, 6, 12)),
+            rng.choice(("sold", "goods in", "returned", "to window")),
         )
+        for _ in range(rng.randrange(24, 40))
+    ]
     lines = [
         f"{minute // 60:02d}:{minute % 60:02d},{name},{pieces},{note},D{rng.randrange(10_000, 99_999)}\n"
         for minute, name, pieces, note in sorted(rows)
