@@ -58,7 +58,7 @@ parity: $(DEV_STAMP)  ## hold the Strands family against the real packages, in e
 	@$(BIN)/python -m tests.parity.run $(PARITY_ARGS)
 
 corpus: $(DEV_STAMP)  ## re-record datasets/longhaul and compare digests
-	@$(BIN)/python -m ullage.corpus check
+	@$(BIN)/python -m ullage.corpus check --seeds 1
 
 notebooks: $(DEV_STAMP)  ## execute the notebooks
 	@$(BIN)/python -m pytest -q tests/test_notebooks.py
