@@ -34,7 +34,7 @@ from ullage.types import (
 )
 
 texts = st.text(max_size=20)
-counts = st.integers(0, 1 << 50)
+counts = st.integers(0, 1 << 40)
 maybe = st.none() | counts
 plain: st.SearchStrategy[Text | Image | Opaque] = st.one_of(
     st.builds(Text, text=texts),

@@ -13,8 +13,25 @@ from ullage.checking import Checkers
 from ullage.errors import SpecError
 from ullage.invariants import Invariant
 from ullage.replay import Forced
-from ullage.testing import assistant, make_trace, make_varied_trace, tool_call, tool_result, user
-from ullage.types import Call, Drop, Erase, Inject, Insert, Message, Moment, Opaque, Text, Thinking, ToolResult, ToolSpec, Trace
+from ullage.step import Step
+from ullage.testing import assistant, context_of, make_trace, make_varied_trace, tool_call, tool_result, user
+from ullage.types import (
+    Call,
+    Drop,
+    Erase,
+    Inject,
+    Insert,
+    Message,
+    Moment,
+    Opaque,
+    Row,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolSpec,
+    Trace,
+    Usage,
+)
 
 SERVER = (Opaque(kind="server_tool_use", data='{"id":"s1"}'), Opaque(kind="web_search_tool_result", data='{"tool_use_id":"s1"}'))
 LATER = Insert(after="r2", message=tool_result("r2b", y="out two"))
@@ -222,12 +239,33 @@ def test_tools_must_be_offered_where_a_strategy_brings_the_first_calls() -> None
     assert broken(msgspec.structs.replace(talk, tools=(ToolSpec(name="other"),)), {1: added}) == rest
 
 
-def test_injected_blocks_must_fit_the_window() -> None:
-    """The loop cures a history that is too long; blocks for one request come on top. A long state counts once."""
+def test_a_request_that_injected_blocks_make_too_long_is_never_sent() -> None:
+    """The replay ends there, which is a fact and breaks no rule; in a window with room for them it goes on."""
     size = 10 + sum(len(m.text.split()) or 1 for m in LEGAL.messages) + 60
     inject = (Inject(blocks=(Text(text="word " * 200),)),)
-    assert broken(LEGAL, {2: inject, 3: inject}, window=size) == [("a22_window", "")]
+    assert broken(LEGAL, {2: inject, 3: inject}, window=size) == []
     assert broken(LEGAL, {2: inject}, window=size + 300) == []
+
+
+def test_a_request_must_fit_the_window() -> None:
+    """Held against steps as a loop that let them through would hand them over; a long state counts once."""
+    checker = registry.load("invariants", "a22_window").open(LEGAL)
+    size = 10 + sum(len(m.text.split()) or 1 for m in LEGAL.messages) + 60
+    for index, (tokens, injected, found) in enumerate(
+        [(size, 0, 0), (size + 9, 9, 1), (size + 20, 20, 0), (size, 0, 0), (size + 1, 1, 1)]
+    ):
+        row = Row(call=index, prompt_tokens=tokens, usage=Usage(uncached=tokens), messages=1, injected=injected)
+        step = Step(
+            index=index,
+            call=LEGAL.calls[0],
+            context=context_of(LEGAL.messages),
+            prompt_tokens=tokens,
+            window=size,
+            reserve=0,
+            changed_from=0,
+            row=row,
+        )
+        assert len(checker.check(step)) == found, index
 
 
 def test_an_overfull_history_in_forced_mode_is_not_the_strategys() -> None:

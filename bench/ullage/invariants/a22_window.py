@@ -14,9 +14,9 @@ from ullage.types import Trace, Violation
 class Window(Invariant):
     """Prompt and reserved output fit the window.
 
-    A history that does not fit is met before it is sent: the strategy is asked, and a replay that cannot go on dies,
-    which is a fact and no violation. What is left are the blocks that a strategy adds to a request that fits without
-    them. In forced mode the strategy is not asked at most calls: there an overfull history is the mode's doing.
+    The loop lets no such request through: the strategy is asked, and a replay that cannot go on dies, which is a fact
+    and no violation. The rule holds the loop to that, also for the blocks that a strategy adds to one request. In
+    forced mode the strategy is not asked at most calls: there an overfull history is the mode's doing.
     """
 
     summary: ClassVar[str] = "prompt and output room fit the window"
