@@ -98,3 +98,24 @@ def test_a_public_set_that_cannot_be_reached_is_one_line(monkeypatch: pytest.Mon
     with pytest.raises(UserError, match=r"data set hf:nobody/nothing\[train\]: ") as caught:
         load_any(("hf:nobody/nothing[train]",))
     assert "\n" not in str(caught.value)
+
+
+def test_banks_that_lie_beside_traces_are_the_ones_that_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder, a file in it and a data set's name lead to the bank; the package's own are always known."""
+    from ullage.banks import write_bank
+    from ullage.session import find_banks
+    from ullage.traces import load_bundled
+    from ullage.types import Probe, ProbeBank
+
+    folder = tmp_path / "datasets" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "card.json").write_text('{"name": "mine"}')
+    trace = make_trace(calls=3)
+    write_traces(folder / "t.jsonl.gz", [trace])
+    probe = Probe(id="p1", question="Which?", accept=("x",), type="recall")
+    bank = ProbeBank(trace=trace.id, trace_digest=trace.digest, probes=(probe,))
+    write_bank(folder, trace, bank)
+    monkeypatch.chdir(tmp_path)
+    for given in (str(folder), str(folder / "t.jsonl.gz"), "mine", "mine/dev"):
+        assert find_banks((given,))[trace.digest] == bank
+    assert {t.digest for t in load_bundled().traces} <= find_banks(()).keys()

@@ -62,6 +62,19 @@ def folders() -> list[Path]:
     return [*found, bundled()]
 
 
+def bank_folders(paths: Sequence[str]) -> list[Path]:
+    """Folders where the probe banks of these paths lie: the folder itself, a file's own, a data set's; always the bundled one."""
+    found = [bundled()]
+    for given in paths:
+        path = Path(given)
+        if path.exists():
+            found.append(path if path.is_dir() else path.parent)
+        else:
+            name = given.partition("/")[0]
+            found += [folder for folder in folders() if name in (folder.name, _card(folder).get("name"))]
+    return list(dict.fromkeys(found))
+
+
 def load_folder(folder: Path, split: str = "") -> Loaded:
     """The traces of a data set folder, of one split where one is named."""
     loaded = load_traces([folder])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import msgspec
@@ -15,7 +16,7 @@ from ullage import __version__
 from ullage.errors import UserError
 from ullage.options import RunOptions
 from ullage.records import RunRecord
-from ullage.types import Trace, digest_of
+from ullage.types import ProbeBank, Trace, digest_of
 
 Executor = Literal["local", "dask", "ray"]
 PLAN = "plan.json"
@@ -31,6 +32,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     options: RunOptions
     traces: tuple[str, ...]
     harness: str
+    banks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +49,17 @@ class Outcome:
         return tuple(one.record for one in self.finished)
 
 
-def plan_of(options: RunOptions, traces: Sequence[Trace]) -> RunPlan:
+Banks = Mapping[str, ProbeBank]
+"""Frozen banks by the digest of their trace; a trace without one is mined."""
+
+
+def plan_of(options: RunOptions, traces: Sequence[Trace], banks: Banks = MappingProxyType({})) -> RunPlan:
     """The plan of a run; its id covers options, traces and the code of the harness and its strategies."""
     digests = tuple(trace.digest for trace in traces)
     harness = harness_digest()
-    return RunPlan(run=digest_of((options, digests, harness))[:12], options=options, traces=digests, harness=harness)
+    frozen = tuple(banks[digest].digest if digest in banks else "" for digest in digests)
+    run = digest_of((options, digests, frozen, harness))[:12]
+    return RunPlan(run=run, options=options, traces=digests, harness=harness, banks=frozen)
 
 
 def harness_digest() -> str:
@@ -88,7 +96,14 @@ def read_plan(folder: Path) -> RunPlan:
 
 
 def execute(
-    plan: RunPlan, traces: Sequence[Trace], folder: Path, *, jobs: int, executor: Executor = "local", progress: Progress
+    plan: RunPlan,
+    traces: Sequence[Trace],
+    folder: Path,
+    *,
+    jobs: int,
+    executor: Executor = "local",
+    progress: Progress,
+    banks: Banks = MappingProxyType({}),
 ) -> Outcome:
     """Do what is missing of a run and return all of it. Each finished trace and spec is on disk before the next begins."""
     from ullage.worker import Finished  # noqa: PLC0415 - the worker loads the whole harness; a plan alone does not need it
@@ -101,7 +116,7 @@ def execute(
         missing = [spec for spec in plan.options.strategies if _part(folder, plan, trace, spec) not in done]
         if missing:
             tasks.append((trace, missing))
-    for count, trace_id in enumerate(_run_tasks(tasks, plan, folder, jobs=jobs, executor=executor), 1):
+    for count, trace_id in enumerate(_run_tasks(tasks, plan, folder, jobs=jobs, executor=executor, banks=banks), 1):
         progress(count, len(tasks), trace_id)
     parts = [_part(folder, plan, trace, spec).read_bytes() for trace, spec in wanted]
     finished = tuple(msgspec.json.decode(part, type=Finished) for part in parts)
@@ -109,9 +124,12 @@ def execute(
 
 
 def _run_tasks(
-    tasks: Sequence[tuple[Trace, list[str]]], plan: RunPlan, folder: Path, *, jobs: int, executor: Executor
+    tasks: Sequence[tuple[Trace, list[str]]], plan: RunPlan, folder: Path, *, jobs: int, executor: Executor, banks: Banks
 ) -> Iterator[str]:
-    arguments = [(msgspec.json.encode(trace), plan, specs, str(folder)) for trace, specs in tasks]
+    arguments = [
+        (msgspec.json.encode(trace), msgspec.json.encode(banks.get(trace.digest)), plan, specs, str(folder))
+        for trace, specs in tasks
+    ]
     if executor == "local" and (jobs <= 1 or len(tasks) <= 1):
         for one in arguments:
             yield do_trace(*one)
@@ -141,12 +159,13 @@ def _check_backend(executor: Executor) -> None:
         raise UserError(f"executor {executor!r}: not installed; pip install 'ullage[{executor}]'") from error
 
 
-def do_trace(trace_json: bytes, plan: RunPlan, specs: list[str], folder: str) -> str:
+def do_trace(trace_json: bytes, bank_json: bytes, plan: RunPlan, specs: list[str], folder: str) -> str:
     """Work of one process: run one trace under each missing spec and write each result whole; returns the trace's id."""
     from ullage.worker import run_trace  # noqa: PLC0415 - loaded in the worker process
 
     trace = msgspec.json.decode(trace_json, type=Trace)
-    for finished in run_trace(trace, plan.options, specs):
+    bank = msgspec.json.decode(bank_json, type=ProbeBank | None)
+    for finished in run_trace(trace, plan.options, specs, bank):
         _write_whole(_part(Path(folder), plan, trace, finished.record.spec), msgspec.json.encode(finished))
     return trace.id
 

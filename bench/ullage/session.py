@@ -13,7 +13,7 @@ from ullage.options import RunOptions
 from ullage.records import RunRecord
 from ullage.runfolder import write_run
 from ullage.runner import Outcome, RunPlan, execute, open_folder, plan_of
-from ullage.types import Trace
+from ullage.types import ProbeBank, Trace
 
 
 class Done(NamedTuple):
@@ -41,6 +41,14 @@ def load(paths: tuple[str, ...]) -> tuple[tuple[Trace, ...], str]:
     return loaded.traces, name
 
 
+def find_banks(paths: tuple[str, ...]) -> dict[str, ProbeBank]:
+    """The frozen banks that lie beside the traces of these paths, or in the package, by the digest of their trace."""
+    from ullage.data_sets import bank_folders
+    from ullage.traces import banks_in
+
+    return {digest: bank for folder in bank_folders(paths) for digest, bank in banks_in(folder).items()}
+
+
 def run(options: RunOptions, place: Place) -> Done:
     """Do a run, or what is left of it, and write its folder."""
     traces, name = load(place.traces)
@@ -50,11 +58,12 @@ def run(options: RunOptions, place: Place) -> Done:
             say(f"left out: trace {trace.id}: it holds no model call")
     if not usable:
         raise UserError("run: no trace holds a model call; nothing can be replayed")
-    plan = plan_of(options, usable)
+    banks = find_banks(place.traces)
+    plan = plan_of(options, usable, banks)
     folder = place.out or Path("reports") / folder_name(name, options, plan)
     open_folder(folder, plan)
     say(f"{len(usable)} traces × {len(options.strategies)} strategies → {folder}")
-    outcome = execute(plan, usable, folder, jobs=place.jobs, executor=place.executor, progress=progress_line)  # type: ignore[arg-type]  # click has checked the name
+    outcome = execute(plan, usable, folder, jobs=place.jobs, executor=place.executor, progress=progress_line, banks=banks)  # type: ignore[arg-type]  # click has checked the name
     if outcome.reused:
         say(f"{outcome.reused} of {len(outcome.finished)} records taken over from an earlier try")
     return _finish(folder, plan, outcome)

@@ -181,6 +181,12 @@ def bank_for(trace: Trace, folder: Path | None = None) -> ProbeBank | None:
     return None
 
 
+def banks_in(folder: Path) -> dict[str, ProbeBank]:
+    """All probe banks below a folder, by the digest of their trace."""
+    paths = [*sorted(folder.rglob("*.bank.json.gz")), *sorted(folder.rglob("*.bank.json"))]
+    return {bank.trace_digest: bank for bank in map(read_bank, paths)}
+
+
 def read_bank(path: Path) -> ProbeBank:
     """A probe bank file; raises ``TraceError`` when it is something else."""
     try:

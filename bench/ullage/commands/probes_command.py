@@ -90,7 +90,7 @@ def _cell(value: Any) -> str:
 
 def _banks(paths: tuple[str, ...]) -> list[tuple[Trace, ProbeBank]]:
     from ullage.probes import mine
-    from ullage.session import load
-    from ullage.traces import bank_for
+    from ullage.session import find_banks, load
 
-    return [(trace, bank_for(trace) or mine(trace)) for trace in load(paths)[0]]
+    banks = find_banks(paths)
+    return [(trace, banks.get(trace.digest) or mine(trace)) for trace in load(paths)[0]]
