@@ -113,6 +113,17 @@ def test_listings_show_the_simulated_time(workspace: Workspace) -> None:
     assert "2026-03-02 08:30" in said(workspace, "bash", command="ls -l a.txt")
 
 
+def test_listings_of_folders_show_the_simulated_time(workspace: Workspace) -> None:
+    """A folder changes when something is made in it, and so do the one above and a link; none shows the machine's clock."""
+    said(workspace, "write", path="inner/a.txt", content="x\n")
+    said(workspace, "bash", command="git init -q && ln -s inner link && mkdir $TMPDIR/kept")
+    lines = said(workspace, "bash", command="ls -la . inner $TMPDIR").splitlines()
+    entries = [line for line in lines if line.startswith(("d", "l", "-"))]
+    names = {line.split("2026-03-02 08:30 ")[-1] for line in entries}
+    assert len(entries) == 11
+    assert names == {".", "..", ".git", "inner", "link -> inner", "a.txt", "kept"}
+
+
 @pytest.mark.parametrize("path", ["../out.txt", "a/../../b", "/../etc/hostname"])
 def test_paths_outside_are_refused(workspace: Workspace, path: str) -> None:
     """File tools stay inside the workspace."""

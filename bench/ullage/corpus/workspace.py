@@ -102,15 +102,24 @@ class Workspace:
         }
 
     def stamp(self, at: int) -> None:
-        """Give every file that changed the simulated time, so that listings do not show the machine's clock."""
-        for folder, folders, files in os.walk(self.root):
-            if ".git" in folders:
-                folders.remove(".git")
-            for name in files:
-                path = Path(folder) / name
-                if path.stat(follow_symlinks=False).st_mtime_ns != self.stamps.get(path):
-                    os.utime(path, (at // 1000, at // 1000), follow_symlinks=False)
-                    self.stamps[path] = at // 1000 * 10**9
+        """Give what changed the simulated time, so that listings do not show the machine's clock.
+
+        What one command makes and lists at once still shows it: a playbook lists in a later call.
+        """
+        seconds = at // 1000
+        for path in self._listed():
+            if path.stat(follow_symlinks=False).st_mtime_ns != self.stamps.get(path):
+                os.utime(path, (seconds, seconds), follow_symlinks=False)
+                self.stamps[path] = seconds * 10**9
+
+    def _listed(self) -> Iterator[Path]:
+        """Files and folders whose times a listing may show, with the folder above; of a repository only ``.git`` itself."""
+        yield self.tools.parent
+        for top in (self.root, self.scratch):
+            yield top
+            for folder, folders, files in os.walk(top):
+                yield from (Path(folder) / name for name in (*folders, *files))
+                folders[:] = [name for name in folders if name != ".git"]
 
     def normalise(self, text: str) -> str:
         """Replace what depends on machine and moment; see the module's docstring."""
