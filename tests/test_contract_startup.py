@@ -49,7 +49,7 @@ def test_the_package_alone_is_light() -> None:
 
 def test_litellm_is_imported_by_the_gateway_only_when_a_live_call_is_made() -> None:
     """Loading every reader and summariser plug-in does not import it."""
-    kinds = [(kind, name) for kind in ("readers", "summarizers") for name in registry.names(kind)]
+    kinds = [(kind, name) for kind in ("readers", "summarizers", "deciders") for name in registry.names(kind)]
     code = f"from ullage import registry\nfor kind, name in {kinds!r}: registry.load_class(kind, name)"
     assert "litellm" not in loaded(code)
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ullage import registry
 from ullage.cassette import Cassette
-from ullage.deciders import ModelDecider, WrittenPolicy, calls_in, load_decider
+from ullage.deciders.llm import Llm, calls_in
+from ullage.deciders.policy import WrittenPolicy
 from ullage.errors import SpecError, UserError
 from ullage.strategies.shared.agentic_tools import TOOLS, status_line
 from ullage.strategy import DeciderRequest, ToolRequest
@@ -38,7 +40,7 @@ def test_a_models_answer_is_read_as_calls_of_its_own_tools_only(answer: str, cal
 
 def test_a_model_is_not_asked_while_the_window_is_calm(tmp_path: Path) -> None:
     """Below its share nothing is sent; above it, a replay without a recording says so in one line."""
-    decider = ModelDecider(model="openai/none", cassette=str(tmp_path), mode="replay", at=0.5)
+    decider = Llm(model="openai/none", cassette=str(tmp_path), mode="replay", at=0.5)
     assert decider(request(499)) == ()
     with pytest.raises(UserError) as error:
         decider(request(500))
@@ -48,10 +50,10 @@ def test_a_model_is_not_asked_while_the_window_is_calm(tmp_path: Path) -> None:
 
 def test_deciders_are_named_like_everything_else() -> None:
     """``policy`` and ``llm(…)``; others list what is near."""
-    assert load_decider("policy(pin_at=0.9)") == WrittenPolicy(pin_at=0.9)
-    assert load_decider("llm(model='a/b')") == ModelDecider(model="a/b")
+    assert registry.load("deciders", "policy(pin_at=0.9)") == WrittenPolicy(pin_at=0.9)
+    assert registry.load("deciders", "llm(model='a/b')") == Llm(model="a/b")
     with pytest.raises(SpecError, match="nearest: policy"):
-        load_decider("polizy")
+        registry.load("deciders", "polizy")
 
 
 def test_the_policy_offers_nothing_without_tools() -> None:

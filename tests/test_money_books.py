@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from ullage import registry
-from ullage.billing import bill_replay
+from ullage.billing import Replayed, bill_replay
 from ullage.books import accounts_of, breaks_by_cause, breaks_of_record, build_carry
 from ullage.cache import CacheRules
 from ullage.pricing import PriceSheet
@@ -39,7 +39,7 @@ def replayed(spec: str, *, window: int = 60_000, gap_ms: int = 20_000) -> RunRec
     steps = list(replay(setup))
     rows = tuple(step.row for step in steps if step.row is not None)
     events: tuple[Compaction, ...] = tuple(event for step in steps for event in step.compactions)
-    bill = bill_replay(rows, events, SHEET, "")
+    bill = bill_replay(Replayed(rows, events), SHEET, "")
     assert isinstance(bill, Bill)
     base = make_record(spec=spec, calls=80, window=window)
     return msgspec.structs.replace(base, rows=rows, compactions=events, bill=bill, exams=(), answers=(), losses=())

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ullage import registry
-from ullage.billing import bill_of_first, bill_replay
+from ullage.billing import Replayed, bill_of_first, bill_replay
 from ullage.cache import CacheRules, storage_of
 from ullage.pricing import PriceSheet, usd
 from ullage.records import Bill, RunRecord
@@ -40,7 +40,7 @@ def replayed(policy: str, gap_ms: int = 60_000) -> tuple[RunRecord, int]:
         ),
     )
     rows = tuple(step.row for step in replay(setup) if step.row is not None)
-    bill = bill_replay(rows, (), SHEET, MODEL)
+    bill = bill_replay(Replayed(rows, ()), SHEET, MODEL)
     assert isinstance(bill, Bill)
     record = msgspec.structs.replace(make_record(calls=40), rows=rows, compactions=(), bill=bill, exams=(), answers=(), losses=())
     return record, storage_of(cache)

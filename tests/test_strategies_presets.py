@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from strategies_support import walked
 
-from ullage.deciders import WrittenPolicy
+from ullage.deciders.policy import WrittenPolicy
 from ullage.errors import SpecError, UserError
 from ullage.registry import load, load_strategies
 from ullage.step import Step

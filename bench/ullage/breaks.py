@@ -34,6 +34,10 @@ class Found(NamedTuple):
     cause: Cause = ""
     alarm: bool = False
 
+    def plus(self, later: Found) -> Found:
+        """Both as one; the earlier cause names it."""
+        return Found(self.tokens + later.tokens, self.cause or later.cause, self.alarm or later.alarm)
+
 
 class Signs(NamedTuple):
     """What is known about the time between two calls; ``announced`` is the prefix that a compaction left whole.

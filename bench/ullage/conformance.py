@@ -23,7 +23,7 @@ from ullage.auditing import Auditor, spelled
 from ullage.cache import CacheRules
 from ullage.caches.auto import Automatic
 from ullage.checking import Checkers, check_names
-from ullage.deciders import policy_decider
+from ullage.deciders.policy import WrittenPolicy
 from ullage.errors import UserError
 from ullage.invariants import Invariant
 from ullage.replay import Ask, Ports, Setup, plain_ask, replay
@@ -85,7 +85,7 @@ class Bench:
             cache=Automatic().open(CacheRules()),
             ports=Ports(
                 summarize=_summary,
-                decide=policy_decider,
+                decide=WrittenPolicy(),
                 store=Session(backend=MemoryBackend(), tenant="conformance", session=seen.id),
                 ask=ask,
             ),

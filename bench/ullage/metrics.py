@@ -144,12 +144,19 @@ _TOKENS = (
     (
         "tokens.input",
         "tokens",
-        "cumulative input of all calls, the summariser's included",
-        "Σ prompt + Σ summariser prompt",
+        "cumulative input of the recorded calls; context turns and summaries apart",
+        "Σ prompt",
         "ACON",
     ),
     ("tokens.output", "tokens", "billed output as recorded where reliable, else counted from the reply", "Σ output", "recording"),
     ("tokens.peak", "tokens", "largest prompt", "max prompt", "ACON"),
+    (
+        "tokens.context_turns",
+        "tokens",
+        "what the requests read and wrote in which the agent's model called context tools before the recorded call",
+        "Σ context turns (prompt + output)",
+        "this project",
+    ),
     (
         "tokens.summariser",
         "tokens",

@@ -17,14 +17,14 @@ MONEY = (
     (
         "usd",
         "dollars",
-        "price of all calls and summaries, storage included; MODELLED",
-        "Σ tokens × rate of the tier that the call's own prompt falls into + Σ summaries + storage",
+        "price of all calls, context turns and summaries, storage included; MODELLED",
+        "Σ tokens × rate of the tier that the call's own prompt falls into + Σ context turns + Σ summaries + storage",
         "litellm's price sheet, dated in the manifest",
     ),
     (
         "usd_split",
         "dollars",
-        "the same by uncached, cache read, cache write 5 m and 1 h, output, summariser, storage",
+        "the same by uncached, cache read, cache write 5 m and 1 h, output, context turns, summariser, storage",
         "per kind",
         "same",
     ),

@@ -30,6 +30,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     cache: str = ""
     reader: str = "lexical"
     summarizer: str = "extractive"
+    decider: str = "policy"
     mode: Mode = "deployed"
     budget: int | None = None
     swap: int | None = None

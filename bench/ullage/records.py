@@ -16,7 +16,7 @@ from msgspec import Struct
 from ullage.calibration import Calibration
 from ullage.errors import UserError
 from ullage.pricing import ModelPrices, Money
-from ullage.types import SCHEMA, Answer, Compaction, Exam, Fault, Probe, Row, Usage, Violation
+from ullage.types import SCHEMA, Answer, Compaction, Exam, Fault, Probe, Row, SideRequest, Usage, Violation
 
 EVIDENCE_CHARACTERS = 300
 """Longest evidence text that a record may quote: enough to recognise a fact, too little to republish a recording."""
@@ -27,8 +27,8 @@ Label = Literal["MODELLED", "OBSERVED"]
 class Inputs(Struct, frozen=True, kw_only=True):
     """Everything that decides what a record holds: digests of what is large, spellings of what is small.
 
-    ``trace``, ``bank`` and ``code`` (of the strategy's source files) are digests; ``policy``, ``reader`` and
-    ``summarizer`` spec texts; ``counter`` names the encoding, ``prices`` the sheet and its date or digest, ``options``
+    ``trace``, ``bank`` and ``code`` (of the strategy's source files) are digests; ``policy``, ``reader``,
+    ``summarizer`` and ``decider`` spec texts; ``counter`` names the encoding, ``prices`` the sheet and its date or digest, ``options``
     is the digest of the run's options.
     """
 
@@ -40,6 +40,7 @@ class Inputs(Struct, frozen=True, kw_only=True):
     prices: str = ""
     reader: str = ""
     summarizer: str = ""
+    decider: str = ""
     options: str = ""
     seeds: tuple[int, ...] = ()
 
@@ -95,7 +96,9 @@ class Loss(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Bill(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a trace cost, in pico-dollars: the agent's own calls by kind of token, the summariser's and cache storage apart.
+    """What a trace cost, in pico-dollars: the recorded calls by kind of token, and apart what compaction asked for besides.
+
+    That is the agent's turns in which it called context tools (``deciding``), the summariser's requests, and cache storage.
 
     ``notes`` are the rules that stood in for gaps in the price sheet, ``prices`` those that were used (so that part of a
     replay can be priced again without the sheet). ``model`` priced every call and ``summariser_model`` every summary; empty:
@@ -105,6 +108,7 @@ class Bill(Struct, frozen=True, kw_only=True, omit_defaults=True):
     label: Label = "MODELLED"
     agent: Money = Money()
     summariser: Money = Money()
+    deciding: Money = Money()
     storage: int = 0
     notes: tuple[str, ...] = ()
     prices: tuple[ModelPrices, ...] = ()
@@ -113,8 +117,8 @@ class Bill(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def total(self) -> int:
-        """Pico-dollars of the whole trace, summaries and storage included."""
-        return self.agent.total + self.summariser.total + self.storage
+        """Pico-dollars of the whole trace: calls, context turns, summaries and storage."""
+        return self.agent.total + self.deciding.total + self.summariser.total + self.storage
 
 
 class Skipped(Struct, frozen=True, kw_only=True):
@@ -130,7 +134,8 @@ class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True
 
     ``kind`` tells a replayed strategy from a bound (no rows, no bill). ``floors`` are the reader's answers to the
     question alone, ``ceilings`` its answers on the full context (``exam`` as in ``answers``). ``losses`` name what
-    removed a probe's evidence. ``bill`` is none with a reason under ``unpriced``; ``recorded_bill`` is the OBSERVED one.
+    removed a probe's evidence. ``requests`` are those to a model that no compaction answers for; ``summarizer`` is what all
+    summaries used, those among them included. ``bill`` is none with a reason under ``unpriced``; ``recorded_bill`` is the OBSERVED one.
     ``died_at`` is the call that could not be made; ``unexamined`` counts compactions after which nothing was asked.
     """
 
@@ -150,6 +155,7 @@ class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True
     calibration: Calibration | None = None
     rows: tuple[Row, ...] = ()
     compactions: tuple[Compaction, ...] = ()
+    requests: tuple[SideRequest, ...] = ()
     summarizer: Usage = Usage()
     summarizer_calls: int = 0
     bill: Bill | None = None
@@ -179,6 +185,11 @@ class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True
     def usage(self) -> Usage:
         """Simulated usage of all calls, the summariser's apart."""
         return sum((row.usage for row in self.rows), Usage())
+
+    @property
+    def deciding(self) -> Usage:
+        """Simulated usage of the turns in which the agent's model called context tools."""
+        return sum((request.usage for request in self.requests if request.kind == "decision"), Usage())
 
     @property
     def survived(self) -> int:

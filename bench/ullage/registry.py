@@ -28,6 +28,7 @@ BASES = {
     "formats": "ullage.formats:Format",
     "readers": "ullage.readers:Reader",
     "summarizers": "ullage.summarizers:SummarizerPlugin",
+    "deciders": "ullage.deciders:DeciderPlugin",
     "invariants": "ullage.invariants:Invariant",
 }
 ENTRY_POINTS = "ullage.strategies"

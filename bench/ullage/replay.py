@@ -8,17 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from ullage.breaks import BreakWatch, Touch, first_touch
-from ullage.cache import CacheSession, Prompt, Ttl, storage_of
+from ullage.cache import CacheSession, Prompt, Ttl
 from ullage.context import Context
 from ullage.errors import CannotShrink, UserError, said_by
+from ullage.metering import Meter
 from ullage.proposals import checked
 from ullage.step import Step
-from ullage.strategy import Decider, StoreReader, Strategy, Summarizer, Summary, SummaryRequest, View
+from ullage.strategy import (
+    Decider,
+    DeciderRequest,
+    StoreReader,
+    Strategy,
+    Summarizer,
+    Summary,
+    SummaryRequest,
+    ToolRequest,
+    View,
+)
 from ullage.tokens import Counter
 from ullage.types import (
     Block,
@@ -30,6 +41,8 @@ from ullage.types import (
     Moment,
     Opaque,
     Row,
+    SideRequest,
+    Text,
     Trace,
     Usage,
 )
@@ -137,8 +150,6 @@ class _Loop:
     changed: int = 0
     usage: Usage | None = None
     replied: str = ""
-    last_at: int | None = None
-    charged: int = 0
     ttl: Ttl = "5m"
     injected: tuple[Block, ...] = ()
     injected_tokens: int = 0
@@ -147,8 +158,8 @@ class _Loop:
     compactions: list[Compaction] = field(default_factory=list)
     reported: int = 0
     faults: list[Fault] = field(default_factory=list)
-    spent: list[Usage] = field(default_factory=list)
-    watch: BreakWatch = field(init=False)
+    requests: list[SideRequest] = field(default_factory=list)
+    meter: Meter = field(init=False)
     moments: dict[Moment, tuple[tuple[int, Strategy], ...]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -160,7 +171,9 @@ class _Loop:
         )
         self.offset = len(start)
         self.states = [None] * len(self.setup.strategies)
-        self.watch = BreakWatch(window=self.setup.window)
+        setup = self.setup
+        watch = BreakWatch(window=setup.window)
+        self.meter = Meter(cache=setup.cache, counter=setup.counter, overhead=setup.overhead, watch=watch)
         stages = tuple(enumerate(self.setup.strategies))
         self.moments = {m: tuple((i, s) for i, s in stages if m in s.moments) for m in Moment}
 
@@ -170,6 +183,7 @@ class _Loop:
         self.overflows, self.estimate = 0, None
         self.injected, self.injected_tokens = (), 0
         self.ttl = call.ttl or self.ttl
+        self.meter.begin(call)
 
     def arrive(self) -> None:
         """Append what arrived since the last call, asking about each message as it comes."""
@@ -206,10 +220,11 @@ class _Loop:
 
     def send(self, died: str) -> Step:
         """Price the request, note its row, and hand over the step."""
-        prompt = Prompt(self.setup.overhead, self.context, self.injected_tokens, self.call.at, self.ttl, self.call.model)
+        prompt = self._prompt()
         row = None if died else self._row(prompt)
         new, self.reported = tuple(self.compactions[self.reported :]), len(self.compactions)
         faults, self.faults = tuple(self.faults), []
+        requests, self.requests = tuple(self.requests), []
         step = Step(
             index=self.index,
             call=self.call,
@@ -221,6 +236,7 @@ class _Loop:
             changed_from=min(self.changed, self.sent, len(self.context)),
             compactions=new,
             faults=faults,
+            requests=requests,
             row=row,
             died=died,
         )
@@ -245,24 +261,19 @@ class _Loop:
         limit = self.setup.forced.budget if self.setup.forced else self.setup.window - self.setup.reserve
         return self.setup.overhead + self.context.tokens() + self.injected_tokens - limit
 
+    def _prompt(self) -> Prompt:
+        return Prompt(self.setup.overhead, self.context, self.injected_tokens, self.call.at, self.ttl, self.call.model)
+
     def _row(self, prompt: Prompt) -> Row:
-        if self.index == 0 and self.call.usage is not None and self.call.usage.cache_read:
-            self.setup.cache.prime(prompt, self.call.usage.cache_read)
-        billed = self.setup.cache.step(prompt)
-        usage = msgspec.structs.replace(billed, output=self._output())
-        at = self.call.at
-        gap = None if at is None or self.last_at is None else at - self.last_at
-        fresh = self.compactions[self.reported :]
-        found = self.watch.observe(usage, prompt, gap_ms=gap, compactions=fresh, kept=self.setup.cache.kept)
-        self.usage, self.last_at = usage, at if at is not None else self.last_at
-        charged, self.charged = self.charged, storage_of(self.setup.cache)
-        stubs = self.context.stub_positions
+        reply = None if self.call.reply is None else self.setup.trace.messages[self.call.reply]
+        self.usage = self.meter.bill(prompt, self.meter.output(reply), self.compactions)
+        stubs, found = self.context.stub_positions, self.meter.found
         return Row(
             call=self.index,
-            at=at,
+            at=self.call.at,
             model=self.call.model,
             prompt_tokens=prompt.tokens,
-            usage=usage,
+            usage=self.usage,
             messages=len(self.context),
             stubs=len(stubs),
             last_stub=stubs[-1] if stubs else None,
@@ -271,25 +282,19 @@ class _Loop:
             overflows=self.overflows,
             estimate=self.estimate,
             injected=prompt.injected,
-            gap=gap,
+            gap=self.meter.gap,
             break_tokens=found.tokens,
             break_cause=found.cause,
             alarm=found.alarm,
-            storage=self.charged - charged,
+            storage=self.meter.storage(),
         )
-
-    def _output(self) -> int:
-        if self.call.usage is not None and self.call.output_reliable:
-            return self.call.usage.output
-        if self.call.reply is None:
-            return 0
-        return self.setup.counter(self.setup.trace.messages[self.call.reply])
 
     def _decide(self, stage: int, strategy: Strategy, moment: Moment) -> bool:
         """Ask one strategy and apply its decision; anything that it raises is a fault row and changes nothing."""
-        self.spent = []
+        self.meter.begin_decision()
+        known = len(self.compactions)
         try:
-            decision = self.setup.ports.ask(strategy, self._view(stage, strategy, moment))
+            decision = self._asked(stage, strategy, moment)
             return self._apply(stage, moment, checked(decision))
         except CannotShrink:
             return False
@@ -299,6 +304,20 @@ class _Loop:
             text = said_by(error)
             self.faults.append(Fault(call=self.index, moment=moment, stage=stage, kind=type(error).__name__, text=text))
             return False
+        finally:
+            if len(self.compactions) == known:
+                self._charge(stage, moment, "summary", self.meter.spent)
+
+    def _asked(self, stage: int, strategy: Strategy, moment: Moment) -> Decision:
+        """The strategy's decision; the turns that the agent's model spent on it are sent before it is applied."""
+        try:
+            return self.setup.ports.ask(strategy, self._view(stage, strategy, moment))
+        finally:
+            turns = self.meter.bill_turns(self._prompt(), self.compactions)
+            self._charge(stage, moment, "decision", turns)
+
+    def _charge(self, stage: int, moment: Moment, kind: Literal["decision", "summary"], usages: Sequence[Usage]) -> None:
+        self.requests += [SideRequest(call=self.index, moment=moment, stage=stage, kind=kind, usage=usage) for usage in usages]
 
     def _apply(self, stage: int, moment: Moment, decision: Decision) -> bool:
         before, length = self.setup.overhead + self.context.tokens(), len(self.context)
@@ -340,8 +359,8 @@ class _Loop:
                 first_message="" if touch is None else touch.message,
                 first_edit="" if touch is None else touch.edit,
                 first_block=None if touch is None else touch.block,
-                summarizer=sum(self.spent, Usage()),
-                summarizer_calls=len(self.spent),
+                summarizer=sum(self.meter.spent, Usage()),
+                summarizer_calls=len(self.meter.spent),
                 forced=self.setup.forced is not None,
             )
         )
@@ -366,7 +385,7 @@ class _Loop:
             state=self.states[stage],
             compactions=_Seen(self.compactions),
             summarize=self._summarize,
-            decide=self.setup.ports.decide,
+            decide=self._choose,
             store=self.setup.ports.store,
             count=self._count if strategy.trigger_unit == "exact" else _not_declared,
         )
@@ -383,24 +402,21 @@ class _Loop:
     def _summarize(self, request: SummaryRequest) -> Summary:
         """The summariser port, metered: what the request costs is charged to the strategy."""
         summary = self.setup.ports.summarize(request)
-        self.spent.append(summary.usage or self._summary_usage(request, summary))
+        self.meter.charge(request, summary)
         return summary
 
-    def _summary_usage(self, request: SummaryRequest, summary: Summary) -> Usage:
-        count = self.setup.counter
-        tokens = self._count(request.messages) + count.text(request.instructions) + count.text(request.previous)
-        output = count.text(summary.text)
-        if not request.warm:
-            return Usage(uncached=tokens, output=output)
-        tokens += self.setup.overhead
-        cached = min(tokens, self._cached())
-        return Usage(uncached=tokens - cached, cache_read=cached, output=output)
+    def _choose(self, request: DeciderRequest) -> tuple[ToolRequest, ...]:
+        """The decider port, metered: only an answer that calls tools is a request of its own.
 
-    def _cached(self) -> int:
-        """Tokens of the agent's prefix that a warm summary request can read: none once their lifetime has passed."""
-        kept = self.setup.cache.kept
-        idle = 0 if self.call.at is None or self.last_at is None else self.call.at - self.last_at
-        return kept.tokens if idle <= kept.life_ms else 0
+        A model cannot answer a request that does not fit its window; then nothing is chosen.
+        """
+        line = Message(id="", role="user", blocks=(Text(text=request.status),))
+        if self.excess + self._count([line]) > 0:
+            return ()
+        calls = self.setup.ports.decide(request)
+        if calls:
+            self.meter.turns.append((request.status, calls))
+        return calls
 
 
 class _Seen(Sequence[Compaction]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ullage.billing import bill_replay
+from ullage.billing import Replayed, bill_replay
 from ullage.examining import DIED
 from ullage.pricing import PriceSheet
 from ullage.records import Bill, RunRecord
@@ -32,7 +32,7 @@ def regrade(answer: Answer, probe: Probe) -> Answer:
 
 
 def _priced(record: RunRecord, sheet: PriceSheet, model: str) -> RunRecord:
-    bill = bill_replay(record.rows, record.compactions, sheet, model)
+    bill = bill_replay(Replayed.of(record), sheet, model)
     return msgspec.structs.replace(
         record,
         bill=bill if isinstance(bill, Bill) else None,

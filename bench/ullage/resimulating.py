@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ullage import registry
+from ullage.billing import Replayed
 from ullage.bounds import BOUNDS
 from ullage.options import RunOptions
 from ullage.prepare import Prepared
@@ -17,7 +18,7 @@ from ullage.replay import plain_ask, replay
 from ullage.sensitivity import Course, Scenario, priced
 from ullage.specs import parse
 from ullage.strategy import Summarizer, Summary, SummaryRequest
-from ullage.types import Compaction, ProbeBank, Row, Trace, digest_of
+from ullage.types import Compaction, ProbeBank, Row, SideRequest, Trace, digest_of
 from ullage.worker import prepare, setup_of
 
 
@@ -59,9 +60,10 @@ def _course(
 ) -> Course:
     setup = setup_of(prepared, registry.load_strategies(spec), options, plain_ask)
     setup = replace(setup, ports=replace(setup.ports, summarize=summarize))
-    rows, events, died = list[Row](), list[Compaction](), False
+    rows, events, requests, died = list[Row](), list[Compaction](), list[SideRequest](), False
     for step in replay(setup):
         events.extend(step.compactions)
+        requests.extend(step.requests)
         rows += [step.row] if step.row is not None else []
         died = bool(step.died)
-    return priced(spec, prepared.trace.digest, (rows, events), sheet, scenario.model, died=died)
+    return priced(spec, prepared.trace.digest, Replayed(rows, events, requests), sheet, scenario.model, died=died)

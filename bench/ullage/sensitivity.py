@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from ullage.billing import bill_of_first, bill_replay
+from ullage.billing import Replayed, bill_of_first, bill_replay
 from ullage.pricing import PriceSheet, Unpriced, usd
 from ullage.records import RunRecord
 from ullage.types import Compaction, Drop, Erase, Rewrite, Row
@@ -136,19 +136,13 @@ def course_of(record: RunRecord) -> Course:
 
 def repriced(record: RunRecord, sheet: PriceSheet, model: str) -> Course:
     """A record's course at the prices of a model (empty: each call's own) in a sheet."""
-    return priced(
-        record.spec, record.inputs.trace, (record.rows, record.compactions), sheet, model, died=record.died_at is not None
-    )
+    return priced(record.spec, record.inputs.trace, Replayed.of(record), sheet, model, died=record.died_at is not None)
 
 
-def priced(
-    spec: str, trace: str, replayed: tuple[Sequence[Row], Sequence[Compaction]], sheet: PriceSheet, model: str, *, died: bool
-) -> Course:
-    """The course of a replay, given its rows and decisions."""
-    rows, events = replayed
-    whole, calls = bill_replay(rows, events, sheet, model), first_loss(rows, events)
-    early = [event for event in events if calls == len(rows) or event.call < rows[calls].call]
-    part = bill_replay(rows[:calls], early, sheet, model)
+def priced(spec: str, trace: str, replayed: Replayed, sheet: PriceSheet, model: str, *, died: bool) -> Course:
+    """The course of a replay, given what it sent."""
+    whole = bill_replay(replayed, sheet, model)
+    part = bill_replay(replayed.first(first_loss(replayed.rows, replayed.compactions)), sheet, model)
     if isinstance(whole, Unpriced) or isinstance(part, Unpriced):
         reason = whole.reason if isinstance(whole, Unpriced) else "part of its calls cannot be priced"
         return Course(spec=spec, trace=trace, reason=reason)

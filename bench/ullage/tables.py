@@ -180,6 +180,7 @@ def _put_ranks(entries: Sequence[dict[str, Any]], groups: Mapping[str, Sequence[
 def _put_tokens(figures: Figures, records: Sequence[RunRecord]) -> None:
     usage = sum((record.usage for record in records), Usage())
     summaries = sum((record.summarizer for record in records), Usage())
+    deciding = sum((record.deciding for record in records), Usage())
     peaks = [row.prompt_tokens for record in records for row in record.rows]
     held = [fmean(row.prompt_tokens for row in record.rows) for record in records if record.rows]
     tokens = {
@@ -187,6 +188,7 @@ def _put_tokens(figures: Figures, records: Sequence[RunRecord]) -> None:
         "output": usage.output,
         "peak": max(peaks, default=None),
         "mean_held": round(fmean(held)) if held else None,
+        "context_turns": deciding.prompt + deciding.output,
         "summariser": summaries.prompt + summaries.output,
         "summariser_input": summaries.prompt,
         "summariser_output": summaries.output,
@@ -205,6 +207,7 @@ def _put_money(figures: Figures, records: Sequence[RunRecord]) -> None:
     total = sum(bill.total for bill in bills)
     agent = Money(*map(sum, zip(*(bill.agent for bill in bills), strict=True))) if bills else Money()
     split = dict(zip(SPLIT, map(usd, agent), strict=True)) | {
+        "context_turns": usd(sum(bill.deciding.total for bill in bills)),
         "summariser": usd(sum(bill.summariser.total for bill in bills)),
         "storage": usd(sum(bill.storage for bill in bills)),
     }
@@ -261,7 +264,7 @@ def compactions_of(record: RunRecord) -> int:
 
 
 def _put_no_bill(figures: Figures, reason: str) -> None:
-    tokens = ("input", "output", "peak", "summariser")
+    tokens = ("input", "output", "peak", "context_turns", "summariser")
     figures.put("tokens", dict.fromkeys(tokens))
     figures.reasons["tokens"] = reason
     keys = ("survived", "died", "usage", "usd", "usd_split", "usd_recorded", "cache_read_ratio", "cache_breaks", "cache_alarms")

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ullage.billing import bill_replay
+from ullage.billing import Replayed, bill_replay
 from ullage.calibration import Calibration
 from ullage.pricing import PriceSheet, Unpriced
 from ullage.records import AskedProbe, Bill, Evidence, Inputs, Loss, RunRecord, TraceNote
@@ -249,7 +249,7 @@ def _bill(rows: Sequence[Row], compactions: Sequence[Compaction]) -> Bill:
         "cache_creation_input_token_cost": 3.75e-6,
         "output_cost_per_token": 1.5e-5,
     }
-    bill = bill_replay(rows, compactions, PriceSheet(entries={"made-model": entry}, dated="made"), "")
+    bill = bill_replay(Replayed(rows, compactions), PriceSheet(entries={"made-model": entry}, dated="made"), "")
     if isinstance(bill, Unpriced):
         raise TypeError(bill.reason)
     return bill

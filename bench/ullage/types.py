@@ -275,6 +275,20 @@ class Compaction(Struct, frozen=True, kw_only=True, omit_defaults=True):
     forced: bool = False
 
 
+class SideRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A request to a model beside the recorded calls that no compaction answers for.
+
+    ``decision``: the agent's model spent a turn on calls of context tools, before the recorded call could be made.
+    ``summary``: a summary was paid for, but the decision that asked for it failed or changed nothing.
+    """
+
+    call: int
+    moment: Moment
+    stage: int = 0
+    kind: Literal["decision", "summary"]
+    usage: Usage
+
+
 class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One simulated call. ``prompt_tokens`` is the true prompt, ``usage`` its simulated split with the output.
 

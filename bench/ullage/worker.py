@@ -13,11 +13,10 @@ from msgspec import Struct
 
 from ullage import registry
 from ullage.auditing import Auditor
-from ullage.billing import bill_calls, bill_replay
+from ullage.billing import Replayed, bill_calls, bill_replay
 from ullage.bounds import BOUNDS, NO_BILL, load_bound
 from ullage.calibration import calibrate
 from ullage.checking import Checkers
-from ullage.deciders import WrittenPolicy
 from ullage.examining import Examiner, Paper
 from ullage.exams import Proctor, Sitting
 from ullage.options import RunOptions
@@ -32,7 +31,20 @@ from ullage.strategy import Strategy, View
 from ullage.swap import swap
 from ullage.tokens import Counter, tiktoken_counter
 from ullage.traces import bank_for
-from ullage.types import SCHEMA, Compaction, Decision, Exam, Fault, ProbeBank, Row, Trace, Usage, Violation, digest_of
+from ullage.types import (
+    SCHEMA,
+    Compaction,
+    Decision,
+    Exam,
+    Fault,
+    ProbeBank,
+    Row,
+    SideRequest,
+    Trace,
+    Usage,
+    Violation,
+    digest_of,
+)
 
 
 class Timing(Struct, frozen=True, kw_only=True):
@@ -76,6 +88,7 @@ class Watched:
 
     rows: list[Row] = field(default_factory=list)
     compactions: list[Compaction] = field(default_factory=list)
+    requests: list[SideRequest] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     died_at: int | None = None
@@ -135,13 +148,15 @@ def _run_spec(prepared: Prepared, examiner: Examiner, text: str, options: RunOpt
     sittings, unexamined = proctor.sittings()
     paper = examiner.examine(sittings, seen.compactions)
     examined = time.perf_counter_ns()
-    bill = bill_replay(seen.rows, seen.compactions, sheet, options.model, summarizer_model="")
+    sent = Replayed(seen.rows, seen.compactions, seen.requests)
+    bill, summaries = bill_replay(sent, sheet, options.model), tuple(sent.summaries(options.model))
     record = RunRecord(
         **_common(prepared, text, options, sheet, paper),
         rows=tuple(seen.rows),
         compactions=tuple(seen.compactions),
-        summarizer=sum((event.summarizer for event in seen.compactions), Usage()),
-        summarizer_calls=sum(event.summarizer_calls for event in seen.compactions),
+        requests=tuple(seen.requests),
+        summarizer=sum((usage for usage, _, _ in summaries), Usage()),
+        summarizer_calls=sum(count for _, count, _ in summaries),
         bill=bill if isinstance(bill, Bill) else None,
         unpriced=bill.reason if isinstance(bill, Unpriced) else "",
         unexamined=unexamined,
@@ -173,6 +188,7 @@ def _replay(
         seen.violations.extend(checkers.check(step))
         seen.compactions.extend(step.compactions)
         seen.faults.extend(step.faults)
+        seen.requests.extend(step.requests)
         if step.row is not None:
             seen.rows.append(step.row)
         if step.died:
@@ -195,7 +211,7 @@ def setup_of(prepared: Prepared, strategies: tuple[Strategy, ...], options: RunO
     extra = sum(counter.text(f"{tool.name}\n{tool.description}\n{tool.schema}") for tool in offered)
     ports = Ports(
         summarize=registry.load("summarizers", options.summarizer),
-        decide=WrittenPolicy(),
+        decide=registry.load("deciders", options.decider),
         store=Session(backend=MemoryBackend(), tenant="run", session=trace.id),
         ask=ask,
     )
@@ -263,6 +279,7 @@ def _common(prepared: Prepared, text: str, options: RunOptions, sheet: PriceShee
             prices=sheet.dated,
             reader=options.reader,
             summarizer=options.summarizer,
+            decider=options.decider,
             options=msgspec.structs.replace(options, strategies=()).digest,
             seeds=(options.seed,),
         ),

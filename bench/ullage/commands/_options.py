@@ -45,6 +45,9 @@ RUN_OPTIONS = (
     click.option("--reader", default="lexical", metavar="SPEC", show_default=True, help="Who answers the probes."),
     click.option("--summarizer", default="extractive", metavar="SPEC", show_default=True, help="Who writes summaries."),
     click.option(
+        "--decider", default="policy", metavar="SPEC", show_default=True, help="Who plays a model that calls context tools."
+    ),
+    click.option(
         "--mode",
         type=click.Choice(["deployed", "forced"]),
         default="deployed",
@@ -99,6 +102,7 @@ def split_options(given: dict[str, Any]) -> tuple[RunOptions, Place]:
         cache=registry.canonical("caches", given["cache"]) if given["cache"] else "",
         reader=plug_in("readers", given["reader"]),
         summarizer=plug_in("summarizers", given["summarizer"]),
+        decider=plug_in("deciders", given["decider"]),
         mode=given["mode"],
         budget=given["budget"],
         swap=given["swap"],
@@ -119,7 +123,7 @@ def split_options(given: dict[str, Any]) -> tuple[RunOptions, Place]:
 
 
 def plug_in(kind: str, text: str) -> str:
-    """The canonical spec of a reader or summariser; a bare model id like ``openai/…`` means ``llm(model=…)``."""
+    """The canonical spec of a reader, summariser or decider; a bare model id like ``openai/…`` means ``llm(model=…)``."""
     from ullage import registry
 
     if "/" in text and "(" not in text:

@@ -8,7 +8,7 @@ import click
 
 from ullage.commands._output import say, show_json, show_table
 
-KINDS = ("strategies", "formats", "caches", "readers", "summarizers", "invariants", "metrics", "datasets")
+KINDS = ("strategies", "formats", "caches", "readers", "summarizers", "deciders", "invariants", "metrics", "datasets")
 
 
 @click.command("list", short_help="What there is of a kind.")

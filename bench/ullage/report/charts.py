@@ -22,6 +22,7 @@ PARTS = {
     "cache write 1 h": "#b96a24",
     "uncached": "#b8433f",
     "output": "#6f9f84",
+    "context turns": "#c2659b",
     "summariser": "#7e5aa8",
     "storage": "#5f6b7a",
     "read again": "#a9c6e6",

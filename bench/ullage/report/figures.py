@@ -40,6 +40,7 @@ SPLIT_NAMES = {
     "cache_write_1h": "cache write 1 h",
     "uncached": "uncached",
     "output": "output",
+    "context_turns": "context turns",
     "summariser": "summariser",
     "storage": "storage",
 }

@@ -106,6 +106,7 @@ def facts(shown: Shown) -> list[tuple[str, str]]:
         ("checkpoints", values([f"{100 * share:g} %" for share in records[0].checkpoints])),
         ("reader", values([record.inputs.reader for record in records])),
         ("summariser", values([record.inputs.summarizer for record in records])),
+        ("decider", values([record.inputs.decider for record in records])),
         ("cache policy", values([record.inputs.policy for record in records])),
         ("token counter", values([record.inputs.counter for record in records])),
         ("prices", values([record.inputs.prices for record in records])),
