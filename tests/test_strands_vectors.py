@@ -182,3 +182,56 @@ def test_three_zeros_of_usage_are_a_baseline() -> None:
     for message in history:
         message.pop("metadata", None)
     assert reduce(spec, history, moment="before_call", window=2000).messages != history
+
+
+def twice(spec: str, history: list[Dict], moment: str) -> tuple[Any, Any]:
+    """The same moment two times, with all that a running process remembers."""
+    first = reduce(spec, history, moment=moment, projected_tokens=900, window=1000, summarize="SUM")
+    state = {**first.state, "own": first.memory}
+    return first, reduce(
+        spec, first.messages, moment=moment, projected_tokens=900, window=1000, summarize="SUM", state=state, store=first.stashed
+    )
+
+
+def test_a_message_that_a_broken_merge_left_twice_is_found_at_its_last_place() -> None:
+    """The next pass shows it to the summariser twice and removes it once, where it stands last."""
+    spec = (
+        "context_manager(strategies=(\"summarize(target='assistant_text', utilization=0.5, preserve_recent=3)\",), stash=False)"
+    )
+    history = [
+        text("user", "task"), text("assistant", "a1"), text("user", "b"), text("assistant", "a2"), text("user", "d"),
+        text("user", "d2"), text("assistant", "a3"), text("user", "X"), text("user", "e", **NULL), text("assistant", "g"),
+        text("user", "h"), text("assistant", "i"),
+    ]  # fmt: skip
+    first, second = twice(spec, history, "before_call")
+    left = ["task", "[Summarized: 2 messages, ~2 tokens]\n\nSUM", "b", "a3", "X", "a3", "X", "e", "g", "h", "i"]
+    assert [message["content"][0]["text"] for message in first.messages] == left
+    texts = [[block["text"] for block in message["content"]] for message in second.messages]
+    assert texts == [
+        ["task"], ["[Summarized: 2 messages, ~12 tokens]\n\nSUM"], ["b", "d", "d2"], ["a3"], ["X", "X"], ["X"], ["e"],
+        ["g"], ["h"], ["i"],
+    ]  # fmt: skip
+    asked = [block["text"] for block in second.request["messages"][0]["content"]]
+    assert asked.count("a3") == 2
+
+
+def test_a_message_that_stands_twice_changes_at_both_places() -> None:
+    """It is changed in place, and looked at once for each place: the second look sees what the first one left."""
+    steps = (
+        "truncate(target='assistant_text', utilization=0.5, preserve_recent=3, preview_tokens=4)",
+        "summarize(target='assistant_text', threshold=4, preserve_recent=1)",
+    )
+    history = [
+        text("user", "task"), text("assistant", "a1"), text("user", "b"), text("assistant", "a2"), text("user", "d"),
+        text("user", "d2"), text("assistant", "a3 is long enough to be asked about"), text("user", "X"),
+        text("user", "e", **NULL), text("assistant", "g"), text("user", "h"), text("assistant", "i"),
+    ]  # fmt: skip
+    spec = f"context_manager(strategies={steps!r}, stash=False)"
+    done = reduce(spec, history, moment="before_call", projected_tokens=900, window=1000, summarize="SUM")
+    again = "[Summarized: text block, ~10 tokens]\n\nSUM"
+    assert [message["content"][0]["text"] for message in done.messages] == [
+        "task", "[Summarized: text block, ~7 tokens]\n\nSUM", "b", again, "X", again, "X", "e", "g", "h", "i",
+    ]  # fmt: skip
+    assert [request["messages"][0]["content"][1]["text"] for request in done.requests] == [
+        "[... 2 messages elided ...]", "a3 is long enough to be asked about", "[Summarized: text block, ~9 tokens]\n\nSUM",
+    ]  # fmt: skip

@@ -112,9 +112,19 @@ def removable_with_partner(messages: Sequence[Message], at: int) -> list[int]:
     return found
 
 
+def last_places(messages: Sequence[Message]) -> list[int]:
+    """For each position the last one that holds the very same message, which is where the package finds it again.
+
+    A message stands twice after a merge of roles that broke half-way.
+    """
+    found = {id(message): at for at, message in enumerate(messages)}
+    return [found[id(message)] for message in messages]
+
+
 def removable(messages: Sequence[Message], wanted: Iterable[int]) -> list[int]:
     """All positions that go when these are removed, ascending."""
-    return sorted({at for position in wanted for at in removable_with_partner(messages, position)})
+    places = last_places(messages)
+    return sorted({places[at] for position in wanted for at in removable_with_partner(messages, places[position])})
 
 
 def remove(work: Work, positions: Sequence[int], marker: str) -> None:

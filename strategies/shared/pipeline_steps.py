@@ -14,6 +14,7 @@ from ullage.strategies.shared.pins import is_pinned
 from ullage.strategies.shared.pipeline_messages import (
     Target,
     is_error,
+    last_places,
     message_matches,
     oldest_matches,
     removable,
@@ -80,11 +81,13 @@ class OffloadStep:
         return len(work.messages) > 1 and self.remove_messages(work, stash=situation.stash)
 
     def _per_block(self, work: Work, situation: Situation) -> bool:
-        everything = list(range(len(work.messages)))
-        wanted = oldest_matches(work.messages, self.target, self.preserve_recent) if self.preserve_recent > 0 else everything
+        places = last_places(work.messages)
+        wanted = (
+            oldest_matches(work.messages, self.target, self.preserve_recent) if self.preserve_recent > 0 else range(len(places))
+        )
         acted = False
         for at in wanted:
-            if not is_pinned(work.messages, at):
+            if not is_pinned(work.messages, places[at]):
                 acted = self.transform(work, at, stash=situation.stash) or acted
         return acted
 
@@ -103,7 +106,7 @@ class OffloadStep:
             new = self.replacement(work, message, block, tokens, refs)
             if new is not None and new is not block:
                 blocks = (*message.blocks[:index], new, *message.blocks[index + 1 :])
-                work.messages[at] = msgspec.structs.replace(message, blocks=blocks)
+                work.change(at, msgspec.structs.replace(message, blocks=blocks))
                 acted = True
         return acted
 
@@ -130,8 +133,8 @@ class OffloadStep:
         """Positions of messages that the target means: not the first, not pinned, above the threshold if there is one."""
         messages = work.messages
         if self.preserve_recent > 0:
-            meant = oldest_matches(messages, self.target, self.preserve_recent)
-            found = [at for at in meant if at > 0 and not is_pinned(messages, at)]
+            meant, places = oldest_matches(messages, self.target, self.preserve_recent), last_places(messages)
+            found = [at for at in meant if messages[at] is not messages[0] and not is_pinned(messages, places[at])]
         else:
             free = (at for at in range(1, len(messages)) if not is_pinned(messages, at))
             found = [at for at in free if message_matches(messages[at], self.target, messages)]
@@ -209,17 +212,22 @@ class Summarize(OffloadStep):
     label: ClassVar[str] = "summarize"
 
     def remove_messages(self, work: Work, *, stash: bool) -> bool:
-        """One request for all; what goes is replaced by the marker with the summary."""
-        going = removable(work.messages, self.eligible(work, stash=stash))
-        if not going:
+        """One request for all; what goes is replaced by the marker with the summary.
+
+        The partners that go along are asked for their partners once more, so more may go than was summarised.
+        """
+        summarized = removable(work.messages, self.eligible(work, stash=stash))
+        if not summarized:
             return False
-        messages = tuple(work.messages[at] for at in going)
+        chosen = {id(work.messages[at]) for at in summarized}
+        messages = tuple(message for message in work.messages if id(message) in chosen)
         for message in messages:
             _check_statuses(message)
         text = reply_text(work.summarize(content_request(messages)))
         if not text:
             return False
         tokens = sum(map(strands_message_tokens, messages))
+        going = removable(work.messages, summarized)
         remove(work, going, f"[Summarized: {len(going)} messages, ~{tokens:,} tokens]\n\n{text}")
         return True
 

@@ -6,6 +6,7 @@ The modelled systems change a list in place, in several steps, and may fail half
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -18,6 +19,8 @@ from ullage.types import Block, Decision, Edit, Inject, Message, Stash, ToolUse
 
 OWN = "own"
 """Key of the part of a state that the modelled system keeps elsewhere (flags on messages, objects in memory)."""
+SAME = "same"
+"""Key of the own state: groups of positions that hold the very same message, as a merge that broke half-way leaves them."""
 
 
 class Work:
@@ -35,6 +38,7 @@ class Work:
         self.own: dict[str, Any] = dict(self.state.get(OWN) or {})
         self.before = self.turns.messages
         self.messages: list[Message] = [self._with_pin(message) for message in self.before]
+        self._join(self.own.pop(SAME, ()))
         self.sources: dict[str, tuple[str, ...]] = {}
         self.stashed: list[Stash] = []
         self.injected: list[Block] = []
@@ -47,6 +51,26 @@ class Work:
     def _with_pin(self, message: Message) -> Message:
         pinned = message.id in self.own.get("pinned", ()) or (message.pinned and message.id not in self.own.get("unpinned", ()))
         return message if pinned == message.pinned else msgspec.structs.replace(message, pinned=pinned)
+
+    def _join(self, groups: Sequence[Sequence[int]]) -> None:
+        """Make the positions of each group hold one object again, unless the list was changed in the meantime."""
+        for first, *others in groups:
+            for at in others:
+                if at < len(self.messages) and self.messages[at].key == self.messages[first].key:
+                    self.messages[at] = self.messages[first]
+
+    def _same(self) -> list[list[int]]:
+        places: dict[int, list[int]] = {}
+        for at, message in enumerate(self.messages):
+            places.setdefault(id(message), []).append(at)
+        return [group for group in places.values() if len(group) > 1]
+
+    def change(self, at: int, message: Message) -> None:
+        """Put a changed message in the place of one, wherever that stands in the list: the package changes it in place."""
+        old = self.messages[at]
+        for place, other in enumerate(self.messages):
+            if other is old:
+                self.messages[place] = message
 
     def acted(self, tier: str, reason: str) -> None:
         """Note a step that changed something, and what triggered it."""
@@ -120,5 +144,6 @@ class Work:
         pinned = [m.id for m in self.messages if m.pinned and not flags.get(m.id)]
         unpinned = [m.id for m in self.messages if not m.pinned and flags.get(m.id)]
         own = {key: value for key, value in self.own.items() if key not in ("pinned", "unpinned")}
-        own |= {key: ids for key, ids in (("pinned", pinned), ("unpinned", unpinned)) if ids}
+        same = self._same() if self.as_given else []
+        own |= {key: found for key, found in (("pinned", pinned), ("unpinned", unpinned), (SAME, same)) if found}
         return {**self.state, OWN: own}
