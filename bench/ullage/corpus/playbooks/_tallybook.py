@@ -100,8 +100,11 @@ def region_tests(rng: random.Random) -> str:
     return head + body + check
 
 
-def month(rng: random.Random, first: date, customer: str, count: int = 260) -> str:
-    """A month of documents as JSON lines; every sixth is a credit note, and the customer has its share of them."""
+def month(rng: random.Random, first: date, customer: str, frequent: str, busy_day: int = 0, count: int = 260) -> str:
+    """A month of documents as JSON lines; every sixth is a credit note, and two customers have more than their share.
+
+    Every third credit note is dated on ``busy_day``, where there is one.
+    """
     rows = []
     for serial in range(1, count + 1):
         region = rng.choice(REGIONS)
@@ -112,14 +115,20 @@ def month(rng: random.Random, first: date, customer: str, count: int = 260) -> s
                 "kind": "credit" if credit else "invoice",
                 "region": region,
                 "serial": serial,
-                "customer": customer if serial % 12 in (0, 5) else f"C-{rng.randrange(10_100, 10_190)}",
-                "date": str(first + timedelta(days=rng.randrange(28))),
+                "customer": _customer(rng, serial, customer, frequent),
+                "date": str(first + timedelta(days=busy_day - 1 if busy_day and serial % 18 == 0 else rng.randrange(28))),
                 "currency": rng.choice(("EUR", "EUR", "EUR", "SEK", "CHF", "GBP", "NOK", "ISK", "KWD")),
                 "voucher": rng.choice(("", "", "", "SPRING", "PARTNER", "MOVE")),
                 "lines": lines,
             }
         )
     return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def _customer(rng: random.Random, serial: int, customer: str, frequent: str) -> str:
+    if serial % 12 in (0, 5):
+        return customer
+    return frequent if serial % 36 == 6 else f"C-{rng.randrange(10_100, 10_190)}"
 
 
 def _line(rng: random.Random, credit: bool) -> dict[str, str | int]:  # noqa: FBT001 - a property of the document
