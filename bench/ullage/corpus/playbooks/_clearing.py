@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from datetime import date, datetime, timedelta
+from typing import Any
 
 from msgspec import Struct, convert
 
@@ -27,6 +28,13 @@ rows = [
 ]
 json.dump(rows, sys.stdout)
 EOF"""
+RATES = """python - <<'EOF' > "$TMPDIR/rates.json"
+import importlib, json, sys
+sys.path.insert(0, ".")
+from tallybook.regions import REGIONS
+json.dump({name: importlib.import_module(f"tallybook.regions.{name}").RATES for name in REGIONS}, sys.stdout)
+EOF"""
+SUMMER = "2026-07-01"
 DECIMALS = {"ISK": 0, "KWD": 3}
 
 
@@ -49,13 +57,30 @@ class Row(Struct, frozen=True):
         return date.fromisoformat(self.on).day
 
 
+def _printed(workspace: Workspace, script: str, name: str) -> Any:
+    """What a script leaves as JSON in the scratch folder."""
+    workspace.run(script, EPOCH_MS)
+    path = workspace.scratch / name
+    found = json.loads(path.read_text(encoding="utf-8"))
+    path.unlink()
+    return found
+
+
 def books(workspace: Workspace, month: str) -> list[Row]:
     """Every document of a month, by the code that stands in the workspace now."""
-    workspace.run(SCRIPT.format(month=month), EPOCH_MS)
-    path = workspace.scratch / "books.json"
-    rows = convert(json.loads(path.read_text(encoding="utf-8")), list[Row])
-    path.unlink()
-    return rows
+    return convert(_printed(workspace, SCRIPT.format(month=month), "books.json"), list[Row])
+
+
+def sheet(workspace: Workspace, values: dict[str, str]) -> str:
+    """The finance sheet for the summer: all rates as they are, and two categories of one region changed from July."""
+    regions = _printed(workspace, RATES, "rates.json")
+    lines = ["region;category;from;percent;signed"]
+    for name, rates in regions.items():
+        for category, steps in rates.items():
+            lines += [f"{name};{category};{start};{points // 100},{points % 100:02d};yes" for start, points in steps]
+            if name == values["region"] and category in ("postage", "books"):
+                lines.append(f"{name};{category};{SUMMER};{int(values['new_postage']) + (category == 'books')},00;no")
+    return "\n".join(lines) + "\n"
 
 
 def validator(rows: list[Row], earlier: list[Row], values: dict[str, str], rng: random.Random) -> str:

@@ -53,7 +53,9 @@ class CreditNote(Playbook):
         workspace.put({"data/bank/validator.log": _clearing.validator(before, earlier, values, stage.session.rng)})
         stage.play("validator", "vouchers", "months_test", "audit_ask")
         self._audit(stage)
-        stage.play("audit_end", "helper", "since_when")
+        stage.play("audit_end")
+        workspace.put({"data/finance/sheet.csv": _clearing.sheet(workspace, values)})
+        stage.play("sheet", "helper", "since_when")
         gaps = [sum(row.lines != row.head and row.day == day for row in before) for day in range(1, 29)]
         workspace.path("data/gaps.png").write_bytes(bars([1 + 2 * count for count in gaps]))
         stage.play("chart", "corrections", "release")
@@ -61,7 +63,7 @@ class CreditNote(Playbook):
         values["wrong_sum"] = str(sum(int(values[key]) for key in ("wrong", "wrong_a", "wrong_b")))
         stage.play("earlier_letters")
         self._earlier(stage)
-        stage.play("earlier_end", "facts_end", "close")
+        stage.play("earlier_end", "written_down", "facts_end", "close")
 
     def _customers(self, stage: Stage) -> None:
         """Statements of the affected customers that the old code lists, some at a time."""
@@ -150,6 +152,9 @@ def _values(rng: random.Random) -> dict[str, str]:
         "deadline_new": rng.choice(("Friday 14:30", "Saturday 08:00", "Friday 18:00")),
         "letters_old": rng.choice(("by e-mail", "through the customer portal")),
         "reference": f"{rng.choice(('RJ', 'VQ', 'KX'))}{rng.randrange(10_000, 99_999)}",
+        "importer": rng.choice(("Greta Lindholm", "Samuel Osei", "Beatriz Nunes")),
+        "sheet_until": rng.choice(("mid June", "the first week of June", "Whitsun")),
+        "new_postage": str(rng.randrange(5, 9)),
         "archive": rng.choice(("the east archive", "the basement archive", "the tax office's own archive")),
         "old_incident": rng.choice(("November 2022", "January 2023", "August 2023", "October 2022")),
         "version": f"{major}.{minor}.{patch}",
