@@ -39,7 +39,7 @@ class SlidingWindow(ConversationManager):
     dialect: Dialect = "python"
 
     summary: ClassVar[str] = "keeps the newest messages; cuts where a user turn or a tool pair begins"
-    moments: ClassVar[frozenset[Moment]] = frozenset({Moment.BEFORE_CALL, Moment.OVERFLOW, Moment.TURN_END})
+    moments: ClassVar[frozenset[Moment]] = frozenset({Moment.BEFORE_CALL, Moment.OVERFLOW, Moment.TURN_END, Moment.RESTORE})
     trigger_unit: ClassVar[TriggerUnit] = "count"
     sources: ClassVar[tuple[str, ...]] = ("strands-agents 1.36 to 1.62: SlidingWindowConversationManager",)
     known_violations: ClassVar[dict[str, str]] = NOT_IN_THE_PACKAGE | {

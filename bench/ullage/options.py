@@ -21,7 +21,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     """Everything that decides what the records of a run hold; paths, jobs and places are not part of it.
 
     ``strategies`` are canonical spec texts, ``window`` in tokens (none: the card's, else the model's), ``model`` and
-    ``cache`` override what the trace says, ``budget`` is the forced mode's in tokens, ``swap`` a seed for fresh values.
+    ``cache`` override what the trace says, ``budget`` is the forced mode's in tokens, ``swap`` a seed for fresh values. Behind a pause
+    of more than ``restart_after`` minutes the session is resumed by a new process (none: never).
     """
 
     strategies: tuple[str, ...]
@@ -34,6 +35,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     mode: Mode = "deployed"
     budget: int | None = None
     swap: int | None = None
+    restart_after: int | None = None
     checkpoints: tuple[float, ...] = DEFAULT_CHECKPOINTS
     encoding: str = "o200k_base"
     prices: str = ""
@@ -59,6 +61,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             raise UserError("run: --budget is for --mode forced")
         if self.budget is not None and self.budget < 500:
             raise UserError(f"run: found --budget {self.budget}; expected at least 500 tokens")
+        if self.restart_after is not None and self.restart_after < 1:
+            raise UserError(f"run: found --restart-after {self.restart_after}; expected at least 1 minute")
         if self.draws < 1:
             raise UserError(f"run: found --draws {self.draws}; expected at least 1 answer a probe")
         bad = [share for share in self.checkpoints if not 0 < share <= 1]

@@ -45,6 +45,7 @@ from ullage.types import (
     Text,
     Trace,
     Usage,
+    canonical_json,
 )
 
 OVERFLOW_CAP = 24
@@ -93,7 +94,8 @@ class Setup:
 
     ``overhead`` is what each request carries beside the history, ``unrecorded`` the size of the history that the file
     does not hold; both in true tokens, like ``window`` and ``reserve``. ``transcript`` is the uncompacted history, the
-    unrecorded message first; given once, it serves every replay of the trace.
+    unrecorded message first; given once, it serves every replay of the trace. Behind a pause longer than
+    ``restart_after_ms`` the agent's process is another one: states come back from JSON, and strategies are asked at RESTORE.
     """
 
     trace: Trace
@@ -107,6 +109,7 @@ class Setup:
     ports: Ports
     transcript: Context | None = None
     forced: Forced | None = None
+    restart_after_ms: int | None = None
 
 
 def replay(setup: Setup) -> Iterator[Step]:
@@ -114,6 +117,7 @@ def replay(setup: Setup) -> Iterator[Step]:
     loop = _Loop(setup)
     for index, call in enumerate(setup.trace.calls):
         loop.begin(index, call)
+        loop.resume()
         loop.arrive()
         loop.decide(Moment.BEFORE_CALL)
         died = loop.fit()
@@ -184,6 +188,13 @@ class _Loop:
         self.injected, self.injected_tokens = (), 0
         self.ttl = call.ttl or self.ttl
         self.meter.begin(call)
+
+    def resume(self) -> None:
+        """Behind a long pause: a new process loads the states that were saved and asks what the session now holds."""
+        limit, gap = self.setup.restart_after_ms, self.meter.gap
+        if limit is not None and gap is not None and gap > limit:
+            self.states = [msgspec.json.decode(canonical_json(state)) for state in self.states]
+            self.decide(Moment.RESTORE)
 
     def arrive(self) -> None:
         """Append what arrived since the last call, asking about each message as it comes."""

@@ -15,6 +15,7 @@ from ullage import registry
 from ullage.auditing import Auditor
 from ullage.billing import Replayed, bill_calls, bill_replay
 from ullage.bounds import BOUNDS, NO_BILL, load_bound
+from ullage.cache import MINUTE_MS
 from ullage.calibration import calibrate
 from ullage.checking import Checkers
 from ullage.examining import Examiner, Paper
@@ -230,6 +231,7 @@ def setup_of(prepared: Prepared, strategies: tuple[Strategy, ...], options: RunO
         ports=ports,
         transcript=prepared.transcript,
         forced=forced,
+        restart_after_ms=None if options.restart_after is None else options.restart_after * MINUTE_MS,
     )
 
 

@@ -37,7 +37,7 @@ def check_threshold(threshold: float | None) -> None:
 class ConversationManager(Strategy):
     """Base of the modelled managers: subclasses say what a reduction does, this class when it happens."""
 
-    moments: ClassVar[frozenset[Moment]] = frozenset({Moment.BEFORE_CALL, Moment.OVERFLOW})
+    moments: ClassVar[frozenset[Moment]] = frozenset({Moment.BEFORE_CALL, Moment.OVERFLOW, Moment.RESTORE})
     trigger_unit: ClassVar[TriggerUnit] = "usage"
 
     def initial_state(self) -> dict[str, Any]:
