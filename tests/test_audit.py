@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from ullage.audit import Pair, SessionAudit, audit, disagreements, summary
 from ullage.cache import Ttl
 from ullage.cli import main  # noqa: F401 - the console script must import
 from ullage.commands.audit_cache_command import command
-from ullage.pricing import PriceSheet
+from ullage.pricing import PriceSheet, usd
 from ullage.testing import assistant, tool_call, tool_result, user
 from ullage.tokens import Counter
 from ullage.types import Call, Message, Provenance, RecordedCompaction, RecordedEvent, Text, Trace, TraceMeta, Usage
@@ -380,3 +380,18 @@ def test_the_summary_of_nothing_is_null_with_no_division() -> None:
     empty = summary([SessionAudit(trace="x", law="", calls=0, pairs=(), reason="nothing")])
     assert (empty["pairs"], empty["usd_error"], empty["floor"]) == (0, None, None)
     assert Text(text="").text == ""
+
+
+def test_what_nothing_could_foretell_is_counted_apart_and_never_absorbed() -> None:
+    """The net error is the unforeseen part and the rest; the rest alone says how good the rules are."""
+    pairs = (
+        Pair(call=1, rule="", predicted=90, read=0, left=90, prompt=100, gap_ms=None, cause="unexplained", error=-30),
+        Pair(call=2, rule="", predicted=99, read=100, left=100, prompt=120, gap_ms=None, error=1),
+        Pair(call=3, rule="", predicted=0, read=50, left=100, prompt=120, gap_ms=None, cause="compaction", error=9),
+    )
+    one = SessionAudit(trace="t", law="marks", calls=4, pairs=pairs, billed=1_000_000_000_000, modelled=1_000_000_000_000 - 20)
+    found = summary([one])
+    assert found["floor"] == round(1 / 3, 6)
+    assert found["floor_usd"] == usd(-30)
+    bigger = summary([replace(one, billed=1_000, modelled=980)])
+    assert (bigger["usd_error"], bigger["usd_error_foreseeable"]) == (-0.02, 0.01)

@@ -303,7 +303,8 @@ def summary(audits: Sequence[SessionAudit]) -> dict[str, Any]:
     off = [(one.modelled or 0) - (one.billed or 0) for one in priced]
     causes = Tally(pair.cause for pair in pairs if pair.cause)
     reasons = sorted({one.reason for one in audits if one.reason})
-    blind = sum(causes[cause] for cause in UNFORESEEABLE)
+    blind = [pair for pair in pairs if pair.cause in UNFORESEEABLE]
+    unforeseen = sum(pair.error or 0 for pair in blind)
     errors = [abs(one.error) for one in priced if one.error is not None]
     return {
         "calls": sum(one.calls for one in audits),
@@ -316,7 +317,9 @@ def summary(audits: Sequence[SessionAudit]) -> dict[str, Any]:
         "usd_error_abs": _share(sum(map(abs, off)), billed),
         "usd_error_median": round(median(errors), 6) if errors else None,
         "causes": {cause: causes[cause] for cause in CAUSES if causes[cause]},
-        "floor": round(blind / len(pairs), 6) if pairs else None,
+        "floor": round(len(blind) / len(pairs), 6) if pairs else None,
+        "floor_usd": usd(unforeseen) if priced else None,
+        "usd_error_foreseeable": _share(sum(off) - unforeseen, billed),
         "reasons": reasons,
     }
 

@@ -134,6 +134,20 @@ AUDIT = (
         "this project",
     ),
     (
+        "audit.floor_usd",
+        "dollars",
+        "modelled less billed dollars of those pairs: what nothing recorded could foretell",
+        "Σ error of unforeseeable pairs",
+        "this project",
+    ),
+    (
+        "audit.usd_error_foreseeable",
+        "share",
+        "net error of the dollars without those pairs",
+        "(modelled − billed − floor_usd) / billed",
+        "this project",
+    ),
+    (
         "audit.floor",
         "share",
         "pairs that no rule could have foreseen: nothing recorded before the call tells",

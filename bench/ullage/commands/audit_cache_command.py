@@ -92,13 +92,20 @@ def _show(result: dict[str, Any]) -> None:
             f"sum of absolute errors {total['usd_error_abs']:.2%}, median session {total['usd_error_median']:.2%}, {result['prices']}"
         )
     if total["floor"] is not None:
-        say(f"error floor: {total['floor']:.2%} of the pairs left no trace before the call")
+        say(_floor(total))
     for reason in total["reasons"]:
         say(f"not audited, or not priced: {reason}")
     for entry in result["files"]:
         for session in entry["sessions"]:
             if abs(session["usd_error"] or 0) > EXPLAIN_ABOVE:
                 _explain(session)
+
+
+def _floor(total: dict[str, Any]) -> str:
+    pairs = f"error floor: {total['floor']:.2%} of the pairs left no trace before the call"
+    if total["usd_error_foreseeable"] is None:
+        return pairs
+    return f"{pairs}, {_signed(total['floor_usd'])} $ of the error; all others together are off by {total['usd_error_foreseeable']:+.2%}"
 
 
 def _laws(entry: dict[str, Any]) -> list[str]:
