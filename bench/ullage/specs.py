@@ -101,11 +101,17 @@ def _arguments(rest: str, whole: str) -> tuple[tuple[str, Any], ...]:
     return tuple(seen.items())
 
 
+_SPELLED = {"true": "True", "false": "False", "null": "None", "none": "None"}
+"""How values are written here that other languages spell in another way."""
+
+
 def _literal(node: ast.expr, key: str, whole: str) -> Any:
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, MemoryError, RecursionError) as error:
-        raise SpecError(f"spec {whole!r}: {key}={ast.unparse(node)} is not a literal (number, text, tuple, None)") from error
+        found = ast.unparse(node)
+        meant = _SPELLED.get(found.lower(), f"a number, a text in quotes, True, False, None or a tuple; is {found!r} a text?")
+        raise SpecError(f"spec {whole!r}: found {key}={found}; expected {meant}") from error
     return _frozen(value, key, whole)
 
 
