@@ -12,7 +12,7 @@ import importlib.util
 import pkgutil
 import sys
 import traceback
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -88,9 +88,14 @@ def describe(kind: str) -> list[dict[str, Any]]:
 def describe_class(name: str, cls: type[Any]) -> dict[str, Any]:
     """The entry of one plug-in class."""
     parameters = [
-        {"name": f.name, "type": str(f.type), "default": None if f.default is MISSING else f.default} for f in fields(cls)
+        {"name": f.name, "type": str(f.type), "default": None if f.default is MISSING else f.default, "required": _required(f)}
+        for f in fields(cls)
     ]
     return {"name": name, "spec": name, "summary": _summary(cls), "parameters": parameters} | _declared(cls)
+
+
+def _required(parameter: Field[Any]) -> bool:
+    return parameter.default is MISSING and parameter.default_factory is MISSING
 
 
 def source_of(kind: str, name: str) -> Path:

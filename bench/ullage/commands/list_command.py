@@ -49,4 +49,4 @@ def listing(kind: str) -> list[dict[str, Any]]:
 
 
 def _parameters(entry: dict[str, Any]) -> str:
-    return ", ".join(f"{p['name']}={p['default']!r}" for p in entry["parameters"])
+    return ", ".join(f"{p['name']}={'…' if p['required'] else repr(p['default'])}" for p in entry["parameters"])
