@@ -32,6 +32,8 @@ MESSAGES = (
     "price list reloaded entries={n}", "slow consumer lag={n}ms topic=stock.moves", "feature flag new-basket={b} cohort={n}",
     "gc pause {n}ms young", "certificate expires in {n} days", "cache miss ratio 0.{n}", "skipping locale fallback for market {m}",
 )  # fmt: skip
+EAGER = (7, 5, 4, 4, 3, 3, 2)
+"""Own failed orders of the customers who do not give up."""
 
 
 @dataclass(slots=True)
@@ -93,21 +95,7 @@ def _checkout(evening: Evening, minute: float, request: str) -> tuple[int, float
     wait = rng.randrange(1900, 3000) if evening.ill(minute) else rng.randrange(1, 40)
     _json(evening, minute, "INFO", request, "begin order", order=order, lines=rng.randrange(1, 9))
     if fails:
-        _json(
-            evening,
-            minute + 0.05,
-            "WARN",
-            request,
-            "waiting for a connection",
-            pool="orders-rw",
-            waiting=rng.randrange(30, 190),
-            waited_ms=wait,
-        )
-        _json(evening, minute + 0.051, "ERROR", request, "acquire timed out after 3000 ms", pool="orders-rw", order=order)
-        for attempt in range(1, rng.randrange(2, 6)):
-            line = f'time={_iso(evening, minute + 0.02 * attempt)} level=warn svc=cart req={request} msg="checkout failed, trying again" attempt={attempt} backoff_ms=50 status=503'
-            evening.log("logs/cart/cart.log", minute + 0.02 * attempt, line)
-        return 503, 3.0 + rng.random() * 0.02
+        return 503, _failure(evening, minute, request, order)
     took = rng.randrange(180, 620) + (rng.randrange(900) if minute > evening.begins + 25 and evening.ill(minute) else 0)
     stamp = evening.at(minute + 0.01).strftime("%Y-%m-%d %H:%M:%S,%f")[:-3]
     result = "approved" if rng.random() < 0.97 else "declined"
@@ -123,6 +111,22 @@ def _checkout(evening: Evening, minute: float, request: str) -> tuple[int, float
         f'time={_iso(evening, minute + 0.02)} level=info svc=cart req={request} msg="checkout done" order={order}',
     )
     return 200, (wait + took) / 1000
+
+
+def _failure(evening: Evening, minute: float, request: str, order: str) -> float:
+    """A checkout that gets no connection, and the cart's repeats of it; seconds until the customer is told."""
+    rng = evening.rng
+    attempts = rng.randrange(2, 6)
+    for attempt in range(attempts):
+        if attempt:
+            line = f'time={_iso(evening, minute)} level=warn svc=cart req={request} msg="checkout failed, trying again" attempt={attempt} backoff_ms=50 status=503'
+            evening.log("logs/cart/cart.log", minute, line)
+        pool: dict[str, object] = {"pool": "orders-rw"}
+        waiting = pool | {"waiting": rng.randrange(30, 190), "waited_ms": rng.randrange(2900, 3000)}
+        _json(evening, minute + 0.05, "WARN", request, "waiting for a connection", **waiting)
+        _json(evening, minute + 0.051, "ERROR", request, "acquire timed out after 3000 ms", **pool, order=order)
+        minute += 0.052
+    return attempts * 3.1 + rng.random() * 0.05
 
 
 def _json(evening: Evening, minute: float, level: str, request: str, message: str, **more: object) -> None:
@@ -161,7 +165,9 @@ def _databases(evening: Evening, minute: int) -> None:
                 f"duration: {rng.randrange(200, 800)}.{rng.randrange(999):03d} ms  statement: SELECT id, status FROM orders WHERE customer = $1",
             )
         )
-        evening.log("logs/db/postgres.log", minute + rng.random(), f"{stamp} [{pid}] orders@orders LOG:  {text}")
+        moment = minute + rng.random()
+        second = evening.at(moment).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+        evening.log("logs/db/postgres.log", moment, f"{second} UTC [{pid}] orders@orders LOG:  {text}")
 
 
 def _noise(evening: Evening, minute: int) -> None:
@@ -178,18 +184,20 @@ def _noise(evening: Evening, minute: int) -> None:
                 moment,
                 f"{_iso(evening, moment)} {level} {service}.{rng.choice(('main', 'sync', 'queue', 'http'))} {text}",
             )
-    if rng.random() < 0.12:
-        evening.log("logs/inventory/inventory.log", minute, _stack(evening, minute))
+    if minute % 9 == 0:
+        moment = minute + 8 * rng.random()
+        evening.log("logs/inventory/inventory.log", moment, _stack(evening, moment))
     if evening.ill(minute):
         for _ in range(rng.randrange(1, 4)):
+            moment = minute + rng.random()
             evening.log(
                 "logs/notifier/notifier.log",
-                minute + rng.random(),
-                f"{_iso(evening, minute)} INFO  notifier.queue mail order-delayed sent customer=k-{rng.randrange(10_000, 99_999)} template=sorry-2",
+                moment,
+                f"{_iso(evening, moment)} INFO  notifier.queue mail order-delayed sent customer=k-{rng.randrange(10_000, 99_999)} template=sorry-2",
             )
 
 
-def _stack(evening: Evening, minute: int) -> str:
+def _stack(evening: Evening, minute: float) -> str:
     frames = (
         "StockReader.next(StockReader.java:{n})",
         "Batch.fill(Batch.java:{n})",
@@ -221,7 +229,7 @@ def _bouncer(pool: int) -> str:
 def _gateway(rng: random.Random) -> str:
     rows = [f"upstream {name} {{ server 10.4.{rng.randrange(20)}.{rng.randrange(2, 250)}:{port}; keepalive 32; }}" for name, port in
             (("cart", 8101), ("checkout", 8102), ("payment", 8103), ("inventory", 8104))]  # fmt: skip
-    return "\n".join([*rows, "proxy_read_timeout 5s;", "limit_req_zone $binary_remote_addr zone=perip:10m rate=20r/s;"]) + "\n"
+    return "\n".join([*rows, "proxy_read_timeout 30s;", "limit_req_zone $binary_remote_addr zone=perip:10m rate=20r/s;"]) + "\n"
 
 
 def _service(service: str, rng: random.Random) -> str:
@@ -254,26 +262,32 @@ def orders(path: Path, evening: Evening, hours: Callable[[float], int]) -> dict[
         for minute in range(118):
             for _ in range(hours(minute)):
                 _order(db, evening, minute, counts)
+        for own in EAGER:
+            customer = f"k-{rng.randrange(10_000, 99_999)}"
+            for minute in sorted(rng.sample(range(evening.begins + 1, evening.ends - 1), own)):
+                _order(db, evening, minute, counts, customer)
     db.close()
     counts["unique"] = counts["failed"] - counts["repeats"]
-    del rng
     return counts
 
 
-def _order(db: sqlite3.Connection, evening: Evening, minute: int, counts: dict[str, int]) -> None:
+def _order(db: sqlite3.Connection, evening: Evening, minute: int, counts: dict[str, int], eager: str = "") -> None:
+    """One order with the repeats of the app; ``eager`` names a customer who fails whatever happens."""
     rng = evening.rng
-    identity, customer = f"o-{rng.randrange(10**7, 10**8)}", f"k-{rng.randrange(10_000, 99_999)}"
-    failed = evening.ill(minute) and rng.random() < 0.6
+    identity, customer = f"o-{rng.randrange(10**7, 10**8)}", eager or f"k-{rng.randrange(10_000, 99_999)}"
+    failed = bool(eager) or (evening.ill(minute) and rng.random() < 0.6)
     market = rng.choices(("se", "de", "at", "nl"), (4, 5, 1, 2))[0]
-    placed = _iso(evening, minute + rng.random())
+    moment = minute + rng.random()
+    placed = _iso(evening, moment)
     status = "failed" if failed else rng.choices(("paid", "shipped", "cancelled"), (80, 15, 5))[0]
     total = rng.randrange(900, 90_000)
     db.execute("INSERT OR IGNORE INTO orders VALUES (?,?,?,?,?,?,NULL)", (identity, customer, market, placed, status, total))
     counts["failed"] += failed
-    for _ in range(rng.choice((0, 0, 1, 1, 2)) if failed else 0):
+    repeats = (1 if eager else rng.choice((0, 0, 1, 1, 2))) if failed else 0
+    for repeat in range(1, 1 + repeats):
         again = f"o-{rng.randrange(10**7, 10**8)}"
         db.execute(
-            "INSERT OR IGNORE INTO orders VALUES (?,?,?,?,'failed',?,?)", (again, customer, market, placed, total, identity)
+            "INSERT OR IGNORE INTO orders VALUES (?,?,?,?,'failed',?,?)", (again, customer, market, _iso(evening, moment + 0.052 * repeat), total, identity)
         )
         counts["failed"] += 1
         counts["repeats"] += 1

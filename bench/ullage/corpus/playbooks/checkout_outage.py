@@ -6,7 +6,7 @@ import random
 import re
 
 from ullage.corpus.drawing import bars
-from ullage.corpus.playbooks import _outage
+from ullage.corpus.playbooks import _outage, _outage_papers
 from ullage.corpus.recording import EPOCH_MS, Playbook
 from ullage.corpus.screenplay import Stage, data_file, filled, sections
 from ullage.corpus.workspace import Workspace
@@ -34,7 +34,7 @@ class CheckoutOutage(Playbook):
         files = {name: filled(text, values) for name, text in sections(data_file("checkout_outage.files")).items()}
         before = _outage.settings(rng, evening.pool)
         _history(workspace, before, values)
-        workspace.put(files | _outage.build(evening, 5200))
+        workspace.put(files | _outage.build(evening, 5500) | {"settings-bot.log": _outage_papers.bot_log(rng, values)})
         counts = _outage.orders(workspace.path("orders.sqlite"), evening, lambda minute: 6 if evening.ill(minute) else 5)
         heights = [60 + rng.randrange(30) if evening.ill(m) else 4 + rng.randrange(5) for m in range(0, 118, 3)]
         workspace.path("latency.png").write_bytes(bars(heights))
@@ -49,14 +49,17 @@ class CheckoutOutage(Playbook):
         stage.play("rollback", "provider", "pool")
         self._requests(stage)
         self._failing(stage)
-        stage.play("settings", "retry", "correction")
+        stage.play("settings", "retry", "review_gap", "correction")
         stage.play("orders")
         self._markets(stage)
-        stage.play("orders_end", "duplicates", "report", "severity", "actions", "review", "sweep")
+        stage.play("orders_end", "duplicates", "report", "severity", "actions", "rehearsal", "review", "sweep")
         self._sweep(stage)
         stage.play("sweep_end", "care")
         self._customers(stage)
-        stage.play("care_end", "morning", "close")
+        stage.play("care_end")
+        values, rng = stage.session.values, stage.session.rng
+        stage.session.workspace.put({"care-tickets.csv": _outage_papers.tickets(rng, values)})
+        stage.play("tickets", "came_back", "partner", "morning", "shorten", "close")
 
     def _levels(self, stage: Stage) -> None:
         """The head of every log, before anything is believed."""
@@ -67,24 +70,16 @@ class CheckoutOutage(Playbook):
         stage.session.together([("bash", {"command": f"head -20 logs/db/{name}.log"}) for name in ("pgbouncer", "postgres")])
 
     def _minutes(self, stage: Stage) -> None:
-        """Errors a minute around the deploy, in windows of a quarter of an hour."""
+        """Answers a minute, around the deploy first and then for the rest of the evening."""
         day = stage.session.values["access_day"]
-        for hour, quarter in (
-            (18, "3[0-9]|4[0-4]"),
-            (18, "4[5-9]|5[0-9]"),
-            (19, "0[0-9]|1[0-4]"),
-            (19, "1[5-9]|2[0-9]"),
-            (19, "3[0-9]|4[0-4]"),
-            (19, "4[5-9]|5[0-9]"),
-            (20, "0[0-9]|1[0-4]"),
-        ):
-            command = f'grep -E \'\\[{day}:{hour}:({quarter}):\' logs/gateway/access.log | grep checkout | awk \'{{split($4, t, ":"); k = t[2] ":" t[3] " " $9; n[k]++}} END {{for (k in n) print k, n[k]}}\' | sort'
+        for pattern in ("18:4[5-9]|18:5[0-9]|19:0[0-9]", "19:[1-5][0-9]|20:0[0-9]|20:1[0-4]"):
+            command = f'grep -E \'\\[{day}:({pattern}):\' logs/gateway/access.log | grep checkout | awk \'{{split($4, t, ":"); k = t[2] ":" t[3] " " $9; n[k]++}} END {{for (k in n) print k, n[k]}}\' | sort'
             stage.session.call("bash", command=command)
 
     def _requests(self, stage: Stage) -> None:
         """Follow failing requests through all services: taken from what the log really shows."""
         output = stage.session.call(
-            "bash", command="grep 'acquire timed out' logs/checkout/checkout.log | awk 'NR % 29 == 5' | head -24"
+            "bash", command="grep 'acquire timed out' logs/checkout/checkout.log | awk 'NR % 66 == 5' | head -24"
         )
         for request in re.findall(r'"req":"([0-9a-f]{12})"', output):
             stage.session.call("bash", command=f"grep -rh {request} logs | sort")
@@ -95,8 +90,8 @@ class CheckoutOutage(Playbook):
         notes = stage.notes("failing_notes")
         first = int(stage.session.values["minute_begin"])
         day = stage.session.values["access_day"]
-        for number, minute in enumerate(range(first, first + 36, 3)):
-            if number % 4 == 1:
+        for number, minute in enumerate(range(first, first + 36, 6)):
+            if number % 2 == 1:
                 stage.session.say(notes.pop(0))
             clock = _clock(minute)[:5]
             stage.session.call(
@@ -105,26 +100,26 @@ class CheckoutOutage(Playbook):
             )
 
     def _sweep(self, stage: Stage) -> None:
-        """Every log that nobody has looked into, in windows of ten minutes."""
+        """Every log that nobody has looked into, whole, in windows of about half an hour."""
         notes = stage.notes("sweep_notes")
-        places = (
-            ("inventory/inventory", "T{}"),
-            ("notifier/notifier", "T{}"),
-            ("db/postgres", " {}"),
-            ("payment/payment", " {}"),
-        )
-        for name, mark in places:
-            for number, minute in enumerate(range(0, 110, 10)):
-                if number in (0, 6):
+        halves = ("18:[345]", "19:[012]", "19:[345]", "20:[0123]")
+        tens = ("18:[34]", "18:5", "19:[012]", "19:[345]", "20:0", "20:[123]")
+        for name, before, windows in (
+            ("inventory/inventory", "-A4 '^[0-9-]+T", halves),
+            ("notifier/notifier", "'^[0-9-]+T", halves),
+            ("db/postgres", "'^[0-9-]+ ", halves),
+            ("payment/payment", "'^[0-9-]+ ", tens),
+        ):
+            for number, window in enumerate(windows):
+                if number in (0, 2):
                     stage.session.say(notes.pop(0))
-                window = mark.format(_clock(minute)[:4])
-                stage.session.call("bash", command=f"grep -F '{window}' logs/{name}.log | cut -c1-150 | head -34")
+                stage.session.call("bash", command=f"grep -hE {before}{window}' logs/{name}.log | cut -c12-130")
 
     def _customers(self, stage: Stage) -> None:
         """The history of the customers who tried most often."""
         query = "SELECT customer, count(*) AS tries, sum(attempt_of IS NULL) AS own FROM orders WHERE status = 'failed' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 14"
         output = stage.session.call("sql", database="orders.sqlite", query=query)
-        for customer in re.findall(r"^(k-\d+)", output, re.MULTILINE):
+        for customer in re.findall(r"^(k-\d+)", output, re.MULTILINE)[:12]:
             stage.session.call(
                 "sql",
                 database="orders.sqlite",
@@ -134,15 +129,11 @@ class CheckoutOutage(Playbook):
 
     def _markets(self, stage: Stage) -> None:
         """Failed orders by market and quarter of an hour."""
-        for market in ("se", "de", "at", "nl"):
-            query = f"SELECT substr(placed, 12, 4) || '0' AS ten_minutes, status, count(*) AS orders, sum(total) AS minor FROM orders WHERE market = '{market}' GROUP BY 1, 2 ORDER BY 1, 2"
+        query = "SELECT market, substr(placed, 12, 4) || '0' AS ten_minutes, status, count(*) AS orders, sum(total) AS minor FROM orders GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+        stage.session.call("sql", database="orders.sqlite", query=query)
+        for start in (0, 60):
+            query = f"SELECT id, customer, market, placed, total, attempt_of FROM orders WHERE status = 'failed' ORDER BY placed, id LIMIT 60 OFFSET {start}"
             stage.session.call("sql", database="orders.sqlite", query=query)
-        for start in range(0, 118, 30):
-            stage.session.call(
-                "sql",
-                database="orders.sqlite",
-                query=f"SELECT id, customer, market, placed, total, attempt_of FROM orders WHERE status = 'failed' ORDER BY placed LIMIT 18 OFFSET {start}",
-            )
 
 
 def _clock(minute: float) -> str:
@@ -155,13 +146,13 @@ def _values(rng: random.Random) -> dict[str, str]:
     end = begin + rng.randrange(63, 72)
     pool = rng.choice((40, 50, 60, 80))
     build = rng.randrange(300, 900)
-    day = f"2026-0{rng.randrange(1, 4)}-{rng.randrange(10, 28)}"
-    months = {"01": "Jan", "02": "Feb", "03": "Mar"}
+    day = f"2026-02-{rng.randrange(19, 28)}"
+    revision = rng.randrange(4000, 6900)
     people = rng.sample(ROLES, 5)
     return {
         "incident": f"INC-{rng.randrange(2100, 9800)}",
         "day": day,
-        "access_day": f"{day[8:]}/{months[day[5:7]]}/2026",
+        "access_day": f"{day[8:]}/Feb/2026",
         "minute_begin": str(begin),
         "minute_end": str(end),
         "begin": _clock(begin)[:5],
@@ -178,7 +169,8 @@ def _values(rng: random.Random) -> dict[str, str]:
         "wrong_pool": str(pool // 10),
         "build_old": f"4.{build}.2",
         "build_new": f"4.{build + 1}.0",
-        "settings_rev": f"r{rng.randrange(4000, 6900)}",
+        "settings_rev": f"r{revision}",
+        "before_rev": f"r{revision - 1}",
         "fix_rev": f"r{rng.randrange(7000, 9900)}",
         "provider": rng.choice(("paynord", "cardway", "mintpay")),
         "provider_from": _clock(begin + 26)[:5],
@@ -194,9 +186,14 @@ def _values(rng: random.Random) -> dict[str, str]:
         "old_incident": f"INC-{rng.randrange(900, 1900)}",
         "board": rng.choice(("risk board", "platform council", "audit committee")),
         "sla": rng.choice(("two", "three", "five")),
-        "date_old": rng.choice(("20 April", "24 April", "27 April")),
-        "date_new": rng.choice(("4 May", "8 May", "15 May")),
-        "cart_date": rng.choice(("6 April", "9 April", "13 April")),
+        "date_old": rng.choice(("27 April", "29 April", "30 April")),
+        "date_new": rng.choice(("11 May", "15 May", "18 May")),
+        "cart_date": rng.choice(("23 April", "24 April", "28 April")),
+        "partner": rng.choice(("Bergwald Living", "Nordlicht Homes", "Casa Tilia")),
+        "partner_share": str(rng.choice((70, 75, 80))),
+        "whitelist_year": rng.choice(("2023", "2024")),
+        "care_begin": _clock(begin + 69)[:5],
+        "author_role": rng.choice(("a contractor of the database group", "the apprentice of the platform team", "a developer on loan from the cart team")),
         "guard": rng.choice(("poolguard", "sizecheck", "settings-lint")),
     }
 
