@@ -78,7 +78,7 @@ def _warnings(place: Around, rng: random.Random) -> Look:
 
 def _slowest(place: Around, rng: random.Random) -> Look:
     return _bash(
-        f"grep -o 'task [0-9.]* in stage [0-9.]* (TID [0-9]*) in [0-9]* ms on n[0-9]*' logs/{place.day}/{_near(place, rng)}.log | sort -k8,8nr | head -{rng.choice((15, 20, 25))}"
+        f"grep -o 'task [0-9.]* in stage [0-9.]* (TID [0-9]*) in [0-9]* ms on n[0-9]*' logs/{place.day}/{_near(place, rng)}.log | sort -k9,9nr | head -{rng.choice((15, 20, 25))}"
     )
 
 
@@ -191,8 +191,8 @@ def _beside(place: Around, rng: random.Random) -> Look:
 def _night_before(place: Around, rng: random.Random) -> Look:
     return "read", {
         "path": f"logs/{place.before}/{_near(place, rng)}.log",
-        "offset": rng.choice((1, 11, 31, 81)),
-        "limit": rng.choice((30, 40)),
+        "offset": rng.choice((1, 11, 31, 51)),
+        "limit": rng.choice((50, 70, 90)),
     }
 
 

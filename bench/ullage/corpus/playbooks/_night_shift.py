@@ -38,6 +38,8 @@ APPEND = "dwd_orders"
 HISTORY = 60
 LOGGED = 3
 """Days before the first night of which there are runs, and nights of which there are logs."""
+STILL = 178
+"""Minutes after midnight at which the log of a job that is still at work ends."""
 STEPS = 60
 """Five-minute steps of the node figures: 22:00 to 02:55."""
 TASKS_A_STAGE = 24
@@ -48,7 +50,8 @@ class Trouble:
     """What goes wrong with a job in a night: lines that its log holds on the way, how it ends, what heals it.
 
     ``waits`` stand before the first task, ``lines`` are spread over the tasks; without ``error`` the job succeeds, unless it
-    is ``stuck`` waiting. ``late`` are minutes behind the plan, ``heavier`` multiplies the tasks.
+    is ``stuck`` waiting. ``late`` are minutes behind the plan, ``heavier`` multiplies the tasks. A
+    ``pace`` above 1 multiplies the seconds of a task: the job is still at work when the night's alerts come.
     """
 
     job: str
@@ -61,6 +64,7 @@ class Trouble:
     late: int = 0
     stuck: bool = False
     heavier: int = 1
+    pace: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +128,18 @@ def log(rng: random.Random, day: str, start: int, shape: Shape, trouble: Trouble
     told = list(trouble.lines) if trouble else []
     total = shape.tasks * (trouble.heavier if trouble else 1)
     every = max(1, total * 2 // 3 // (len(told) + 1))
+    pace = trouble.pace if trouble else 1
     for task in range(total):
-        second += rng.randrange(1, 6)
+        second += rng.randrange(1, 6) * pace
+        if pace > 1 and second >= STILL * 60:
+            break
         lines.append(f"{stamp} {_seconds(second)} {_line(rng, task, total, shape.task_ms)}")
         if told and task % every == every - 1:
             lines.append(f"{stamp} {_seconds(second)} {told.pop(0)}")
         if trouble and trouble.error and task >= total * 2 // 3 and not told:
             return "\n".join([*lines, *(f"{stamp} {_seconds(second)} {text}" for text in _failure(rng, trouble))]) + "\n"
+    if pace > 1:
+        return "\n".join(lines) + "\n"
     rows = _about(rng, shape.rows)
     end = f"INFO JobRunner: committed rows_in={rows} rows_out={rows - rng.randrange(rows // 400)} status=SUCCESS"
     return "\n".join([*lines, f"{stamp} {_seconds(second + 2)} {end}"]) + "\n"
@@ -250,7 +259,7 @@ def add_night(path: Path, rng: random.Random, day: str, plans: dict[str, int], u
     with sqlite3.connect(path) as db:
         for job, shape in usual.items():
             trouble = troubles.get(job)
-            if trouble and trouble.stuck:
+            if trouble and (trouble.stuck or trouble.pace > 1):
                 continue
             late = trouble.late if trouble else rng.choice((0, 0, 1, 2))
             heavier = trouble.heavier if trouble else 1

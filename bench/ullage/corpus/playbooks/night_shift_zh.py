@@ -23,6 +23,8 @@ EVENING, ALARM = 15 * 60 + 30, 19 * 60 + 4
 """Minutes of the day in UTC at which the first evening begins and a night's first alert comes: half past eleven and three in China."""
 GLANCES = (17, 18)
 """Looks around before and after the job's own evidence is read."""
+RELEASE = "library/发布-镜像.md"
+"""The one document that names a night."""
 TOGETHER = 0.1
 """Share of looks that are taken two at a time."""
 ALERT_JOBS = (
@@ -44,7 +46,8 @@ class NightShiftZh(Playbook):
     def prepare(self, workspace: Workspace, rng: random.Random) -> dict[str, str]:
         """The manuals and tools; what is dated follows the session's clock and comes in ``play``."""
         values = _values(rng)
-        workspace.put({name: filled(text, values) for name, text in sections(data_file("night_shift_zh.files")).items()})
+        parts = sections(data_file("night_shift_zh.files"))
+        workspace.put({name: filled(text, values) for name, text in parts.items() if name != RELEASE})
         return values
 
     def play(self, stage: Stage) -> None:
@@ -92,6 +95,7 @@ class _Platform:
         clock.now = clock.now // DAY * DAY + EVENING * MINUTE + clock.rng.randrange(9 * MINUTE)
         first = datetime.fromtimestamp(clock.now / 1000, UTC).date() + timedelta(days=1)
         self.values |= {f"d{n}": str(first + timedelta(days=n - 1)) for n in range(NIGHTS + 1)}
+        self.workspace.put({RELEASE: filled(sections(data_file("night_shift_zh.files"))[RELEASE], self.values)})
         self.workspace.put(_night_shift.settings(self.rng, self.plans, self.values["threshold_old"]))
         behind = minute_of(self.values["cut_new"]) - minute_of(self.values["cut_old"]) + 1
         _night_shift.make_runs(self.workspace.path("runs.sqlite"), self.rng, first, self.plans, self.usual, behind)
@@ -197,7 +201,7 @@ class _Platform:
 
 def _behind(troubles: dict[str, Trouble]) -> dict[str, str]:
     """Jobs that cannot start because one that they need failed or waits, with what they wait for."""
-    halted = {job for job, trouble in troubles.items() if trouble.error or trouble.stuck}
+    halted = {job for job, trouble in troubles.items() if trouble.error or trouble.stuck or trouble.pace > 1}
     found: dict[str, str] = {}
     for job, (_, needs) in JOBS.items():
         missing = next((need for need in needs if need in halted or need in found), None)
@@ -224,7 +228,7 @@ def _troubles(values: dict[str, str], plans: dict[str, int]) -> list[Trouble]:
     board = int(v["board_late"])
     return [
         Trouble("ods_partner", 0, waits=files, late=late),
-        Trouble("ods_clicks", 0, lines=slow, heavier=2),
+        Trouble("ods_clicks", 0, lines=slow, heavier=2, pace=12),
         Trouble("dwd_partner", 1, error=f"schema mismatch: unexpected column '{v['column']}' in partner file", key="columns", need=f"+{v['column']}"),
         Trouble("ads_board", 2, late=board),
         Trouble("dwd_clicks", 2, lines=hot, error="java.lang.OutOfMemoryError: GC overhead limit exceeded in ShuffleMapStage 3", key="parallel", need=v["parallel_need"]),
@@ -239,7 +243,7 @@ def _troubles(values: dict[str, str], plans: dict[str, int]) -> list[Trouble]:
 
 def _values(rng: random.Random) -> dict[str, str]:
     people = rng.sample(PEOPLE, 5)
-    nodes = rng.sample(NODES, 2)
+    nodes = rng.sample(NODES, 3)
     parsers = rng.sample((2, 3, 4, 5), 2)
     return {f"job_{n}": job for n, job in enumerate(ALERT_JOBS, 1)} | {
         "lead": people[0],
@@ -262,6 +266,7 @@ def _values(rng: random.Random) -> dict[str, str]:
         "salt": rng.choice(("16", "24", "32")),
         "cert_need": f"risk-out-{rng.randrange(2027, 2030)}",
         "drift_node": nodes[1],
+        "calm_node": nodes[2],
         "drift": str(rng.randrange(40, 190)),
         "ntp": f"10.8.{rng.randrange(2, 60)}.{rng.randrange(2, 200)}",
         "ntp_old": f"10.3.{rng.randrange(2, 60)}.{rng.randrange(2, 200)}",
