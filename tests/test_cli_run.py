@@ -269,3 +269,19 @@ def test_help_is_known_for_every_command() -> None:
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_an_estimate_counts_what_live_models_would_be_asked(traces: Path, tmp_path: Path) -> None:
+    """Nothing for stand-ins that ask no model; requests and dollars for reader and decider; no model is called."""
+    found = {}
+    for reader, decider in (("lexical", "policy"), ("openai/gpt-5", "llm(model='openai/gpt-5',at=0.3)")):
+        asked = ("--strategy", "agentic", "--traces", traces, "--window", "12000", "--reader", reader, "--decider", decider)
+        done = ullage("estimate", *asked, "--json", "--out", tmp_path / reader.replace("/", "-"))
+        assert done.returncode == 0, done.stderr
+        found[reader] = {part["part"]: part for part in json.loads(done.stdout)["parts"]}
+    assert [part["usd"] for part in found["lexical"].values()] == [0.0, 0.0, 0.0]
+    live = found["openai/gpt-5"]
+    assert live["summarizer"]["usd"] == 0.0
+    assert live["reader"]["requests"] == found["lexical"]["reader"]["requests"] > 0
+    assert live["decider"]["requests"] > found["lexical"]["decider"]["requests"] > 0
+    assert live["decider"]["usd"] > 0

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from ullage.commands._options import Place
+from ullage.deciders.llm import ASKED_FROM
 from ullage.options import RunOptions
 from ullage.pricing import PriceSheet, Unpriced, usd
 from ullage.records import RunRecord
@@ -21,8 +22,8 @@ QUESTION_TOKENS = 120
 
 
 def estimate(options: RunOptions, place: Place) -> dict[str, Any]:
-    """Requests, tokens and dollars of the reader and the summariser, from the same run with the offline ones."""
-    offline = msgspec.structs.replace(options, reader="lexical", summarizer="extractive")
+    """Requests, tokens and dollars of reader, summariser and decider, from the same run with the offline ones."""
+    offline = msgspec.structs.replace(options, reader="lexical", summarizer="extractive", decider="policy")
     records = run(offline, place).records
     reader = _part("reader", options.reader, _readings(records, options.draws))
     writing = sum((r.summarizer for r in records), Usage())
@@ -30,7 +31,7 @@ def estimate(options: RunOptions, place: Place) -> dict[str, Any]:
         "summarizer", options.summarizer, (sum(r.summarizer_calls for r in records), writing.prompt, writing.output)
     )
     return {
-        "parts": [reader, summarizer],
+        "parts": [reader, summarizer, _part("decider", options.decider, _decisions(records, options.decider))],
         "traces": len({r.inputs.trace for r in records}),
         "strategies": list(options.strategies),
     }
@@ -51,6 +52,14 @@ def _readings(records: tuple[RunRecord, ...], draws: int) -> tuple[int, int, int
             requests += whole + len(record.floors) * draws
             tokens += whole * (record.trace.tokens + QUESTION_TOKENS) + len(record.floors) * draws * QUESTION_TOKENS
     return requests, tokens, requests * ANSWER_TOKENS
+
+
+def _decisions(records: tuple[RunRecord, ...], spec: str) -> tuple[int, int, int]:
+    """One request a call from the decider's share of the window on, for every strategy that acted on one offline."""
+    at = float(dict(parse_one(spec).arguments).get("at", ASKED_FROM))
+    asking = [record for record in records if any(request.kind == "decision" for request in record.requests)]
+    prompts = [row.prompt_tokens for record in asking for row in record.rows if row.prompt_tokens >= at * record.window]
+    return len(prompts), sum(prompts), len(prompts) * ANSWER_TOKENS
 
 
 def _part(name: str, spec: str, counts: tuple[int, int, int]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ullage.commands._output import say, show_json
 @run_options
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON.")
 def command(*, as_json: bool, **given: Any) -> None:
-    """Replay with the offline summariser and count what the reader and the summariser of the run would be sent."""
+    """Replay with offline stand-ins and count what the reader, the summariser and the decider of the run would be sent."""
     from ullage.estimating import estimate
     from ullage.terminal import print_table
 

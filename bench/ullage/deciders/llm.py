@@ -12,6 +12,8 @@ from ullage.strategy import DeciderRequest, ToolRequest
 from ullage.types import canonical_json
 
 ANSWER_TOKENS = 500
+ASKED_FROM = 0.5
+"""Share of the window below which a model is not asked: the written policy drops nothing before 60 %."""
 _ROLE = (
     "You are the assistant in the conversation below and look after its length yourself. Your own tools for that are listed. "
     'Answer with a JSON list of calls, each {"name": …, "arguments": {…}}, or with [] when nothing should be done now. '
@@ -26,7 +28,7 @@ class Llm(LiveModel, DeciderPlugin):
     An answer that is no list of calls, or that names another tool, calls nothing: a model may answer anything.
     """
 
-    at: float = 0.5
+    at: float = ASKED_FROM
 
     summary: ClassVar[str] = "any model that litellm reaches, recorded"
     needs_key: ClassVar[bool] = True
