@@ -175,6 +175,18 @@ def test_a_bank_is_bounded_and_mixed() -> None:
     assert any(row.reason.endswith("more") for row in bank.rejected)
 
 
+@pytest.mark.parametrize(
+    "verb", ["isn't", "is not", "wasn't", "was not", "doesn't", "does not", "can't", "cannot", "won't", "will not", "hasn't"]
+)
+def test_every_way_of_denying_becomes_a_question(verb: str) -> None:
+    """A denial in any of the forms that the rule reads is asked for, and answered with no."""
+    text = f"The nightly export job {verb} compatible with the legacy gateway."
+    bank = mine(session([user("Look at it.", "u", human=True), assistant(text, "m1"), user("Go on.", "u2", human=True)]))
+    (probe,) = (probe for probe in bank.probes if probe.provenance == "mined: denial")
+    assert probe.question.endswith("the nightly export job compatible with the legacy gateway?")
+    assert probe.accept == ("no",)
+
+
 def crowded(settings_count: int) -> Trace:
     """A trace with many settings in many files."""
     messages: list[Message] = [user("Look at all of it.", "u", human=True)]

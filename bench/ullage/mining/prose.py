@@ -40,11 +40,31 @@ _INSTEAD = re.compile(
     r"\b(?:us(?:e|es|ed|ing)|switch(?:ed|ing)? to|go(?:ing)? with|chose|choose|prefer(?:red)?|keep|kept|with)\s+(?P<new>[`\w./()@ -]{2,50}?)\s+(?:instead of|rather than|in place of)\s+(?P<old>[`\w./()@ -]{2,50}?)(?=[.,;:)](?:\s|$)|\s+(?:to|for|in|because|so|when|and|which|since|as)\b|$)",
     re.IGNORECASE,
 )
+_AUXILIARY = {
+    "isn't": "Is",
+    "is not": "Is",
+    "wasn't": "Was",
+    "was not": "Was",
+    "aren't": "Are",
+    "are not": "Are",
+    "doesn't": "Does",
+    "does not": "Does",
+    "didn't": "Did",
+    "did not": "Did",
+    "can't": "Can",
+    "cannot": "Can",
+    "won't": "Will",
+    "will not": "Will",
+    "hasn't": "Has",
+    "has not": "Has",
+}
+"""How a question begins whose answer was stated with each of these."""
 _NOT_SO = re.compile(
-    r"^(?:[-*•\d.)\s]*)(?P<subject>(?:The |the |A |An |(?!(?:If|When|While|Since|Because|But|And|So|That|There|What|Which|How|Why|Where|Once|After|Before|Although|Though|Yes|No|Note|As)\b)[`A-Z])[^,;:()\n]{2,60}?)\s+(?P<verb>isn't|is not|wasn't|was not|aren't|are not|doesn't|does not|didn't|did not|can't|cannot|won't|will not|hasn't|has not)\s+"
+    r"^(?:[-*•\d.)\s]*)(?P<subject>(?:The |the |A |An |(?!(?:If|When|While|Since|Because|But|And|So|That|There|What|Which|How|Why|Where|Once|After|Before|Although|Though|Yes|No|Note|As)\b)[`A-Z])[^,;:()\n]{2,60}?)\s+(?P<verb>"
+    + "|".join(_AUXILIARY)
+    + r")\s+"
     r"(?P<rest>[^,;:()\n]{6,80}?)(?:[.,;]|\s+(?:because|so|but|and|since)\b|$)"
 )
-_AUXILIARY = {"is": "Is", "wa": "Was", "ar": "Are", "do": "Does", "di": "Did", "ca": "Can", "wi": "Will", "ha": "Has"}
 REASONS, FEWEST_REASONS = 4, 3
 """Options of a question for a reason, most and fewest: the chance of guessing is a quarter to a third."""
 
@@ -208,7 +228,7 @@ def denials(source: Source) -> Iterator[Candidate]:
         if len(terms(f"{subject} {rest}")) < 3 or re.search(r"\b(?:not|no|yet|just|only|any\w*|always|necessarily)\b", rest):
             continue
         subject = _mid_sentence(source, subject)
-        question = f"{_AUXILIARY[match.group('verb')[:2].lower()]} {subject} {rest}?"
+        question = f"{_AUXILIARY[match.group('verb')]} {subject} {rest}?"
         found[question].append(Sighting(value="no", message=line.message, span=source.span(line), speaker=line.speaker))
     for question, sightings in found.items():
         settled = settle(sightings)
