@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 CROPS = {"tomato": (195, 165), "orchid": (235, 195), "lettuce": (160, 95), "cucumber": (215, 180), "basil": (205, 170)}
-"""Day and winter night of each crop, in tenths of a degree."""
+"""Day and frost night of each crop, in tenths of a degree."""
 FARMS = ("Noord", "Oever", "Dijk")
 GROWERS = ("Femke", "Joost", "Wietske", "Sjoerd", "Marleen", "Teun", "Anouk", "Ruben")
 REMARKS = (
@@ -133,7 +133,7 @@ class Fleet:
         }
 
     def _baseline(self, crop: str) -> str:
-        lines, table = [f"# winter baseline of {crop}, agreed in the growers' meeting"], ""
+        lines, table = [f"# frost baseline of {crop}, agreed in the growers' meeting"], ""
         for (name, key), value in self.wanted(crop).items():
             if name != table:
                 lines += ["", f'["{name}"]']

@@ -287,7 +287,8 @@ def _order(db: sqlite3.Connection, evening: Evening, minute: int, counts: dict[s
     for repeat in range(1, 1 + repeats):
         again = f"o-{rng.randrange(10**7, 10**8)}"
         db.execute(
-            "INSERT OR IGNORE INTO orders VALUES (?,?,?,?,'failed',?,?)", (again, customer, market, _iso(evening, moment + 0.052 * repeat), total, identity)
+            "INSERT OR IGNORE INTO orders VALUES (?,?,?,?,'failed',?,?)",
+            (again, customer, market, _iso(evening, moment + 0.052 * repeat), total, identity),
         )
         counts["failed"] += 1
         counts["repeats"] += 1

@@ -193,7 +193,13 @@ def _values(rng: random.Random) -> dict[str, str]:
         "partner_share": str(rng.choice((70, 75, 80))),
         "whitelist_year": rng.choice(("2023", "2024")),
         "care_begin": _clock(begin + 69)[:5],
-        "author_role": rng.choice(("a contractor of the database group", "the apprentice of the platform team", "a developer on loan from the cart team")),
+        "author_role": rng.choice(
+            (
+                "a contractor of the database group",
+                "the apprentice of the platform team",
+                "a developer on loan from the cart team",
+            )
+        ),
         "guard": rng.choice(("poolguard", "sizecheck", "settings-lint")),
     }
 

@@ -1,4 +1,4 @@
-"""Configuration and operations: winter comes to twenty-six glasshouses whose settings have drifted apart."""
+"""Configuration and operations: late frost comes to twenty-six glasshouses whose settings have drifted apart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from datetime import date, timedelta
 
 from ullage.corpus.drawing import bars
-from ullage.corpus.playbooks import _glasshouse
+from ullage.corpus.playbooks import _frost_night, _glasshouse
 from ullage.corpus.recording import EPOCH_MS, Playbook
 from ullage.corpus.screenplay import Stage, data_file, filled, sections
 from ullage.corpus.workspace import Workspace
@@ -23,7 +23,9 @@ class FleetConfig(Playbook):
     """A night value that changes three times, a broker that changes twice, and alarms that ring because of two missing quotes."""
 
     domain = "configuration and operations"
-    summary = "winter settings for 26 glasshouses: drift, expired exceptions, an address twice, quiet hours lost, values corrected again"
+    summary = (
+        "frost settings for 26 glasshouses: drift, expired exceptions, an address twice, quiet hours lost, values corrected again"
+    )
     project = "glasshouses"
     split = "dev"
     offers = ("bash", "read", "write", "edit", "grep", "view_image")
@@ -39,7 +41,7 @@ class FleetConfig(Playbook):
         heights = [1 + rng.randrange(3) for _ in range(24)]
         heights[int(values["call_hour"])] = 19
         workspace.path("calls.png").write_bytes(bars(heights))
-        workspace.run("git init -q && git add -A && git commit -q -m 'Settings as of the end of summer'", EPOCH_MS - 90 * DAY_MS)
+        workspace.run("git init -q && git add -A && git commit -q -m 'Settings as of December'", EPOCH_MS - 90 * DAY_MS)
         return values
 
     def play(self, stage: Stage) -> None:
@@ -60,7 +62,9 @@ class FleetConfig(Playbook):
         self._farm(stage, "Dijk", "dijk_notes")
         stage.play("dijk_end")
         self._salts(stage)
-        stage.play("salts_end", "phone", "audit", "report", "review", "facts_end", "close")
+        stage.play("salts_end", "phone")
+        self._frost(stage)
+        stage.play("frost_night", "audit", "report", "review", "facts_end", "close")
 
     def _houses(
         self, stage: Stage, farms: tuple[str, ...] = _glasshouse.FARMS, crops: tuple[str, ...] = tuple(_glasshouse.CROPS)
@@ -150,6 +154,17 @@ class FleetConfig(Playbook):
             else:
                 self._change(stage, house, "irrigation.ini", key, row[3])
 
+    def _frost(self, stage: Stage) -> None:
+        """The readings of a frosty night arrive; a door of one house stood open in it."""
+        session = stage.session
+        nights = {}
+        for house, *_ in self._houses(stage):
+            text = session.workspace.path(f"houses/{house}/climate.toml").read_text(encoding="utf-8")
+            nights[house] = min(int(night) for night in re.findall(r"^night_z\d = (\d+)", text, re.MULTILINE))
+        cold = session.rng.choice([house for house in nights if house != session.values["calm"]])
+        session.values |= {"cold": cold, "dip_from": _frost_night.clock(_frost_night.DIP.start)}
+        session.workspace.put({"logs/night.csv": _frost_night.readings(session.rng, nights, cold)})
+
     def _slip(self, stage: Stage, house: str, row: tuple[str, str, str, str, str]) -> None:
         """The first edit of a salt by its line alone, which stands more than once in a file of valves."""
         path, old = f"houses/{house}/irrigation.ini", f"ec = {row[2]}"
@@ -178,17 +193,17 @@ def _about(fleet: _glasshouse.Fleet, rng: random.Random) -> dict[str, str]:
 
 def _values(rng: random.Random) -> dict[str, str]:
     women, men = rng.sample(WOMEN, 3), rng.sample(MEN, 3)
-    today = date(2026, 1, 12) + timedelta(days=rng.randrange(12))
+    today = date(2026, 2, 16) + timedelta(days=rng.randrange(12))
     hour = rng.randrange(1, 4)
     phones = [f"+31 6 {n}" for n in rng.sample(range(10_000_000, 99_999_999), 2)]
     nights = rng.choice(((158, 162), (156, 161), (159, 163)))
     return {
-        "coop": rng.choice(("Zonnedak", "De Warme Hof", "Kasgenoten")), "today": str(today), "week": str(rng.randrange(4, 8)), "ticket": f"GH-{rng.randrange(110, 990)}",
+        "coop": rng.choice(("Zonnedak", "De Warme Hof", "Kasgenoten")), "today": str(today), "week": str(rng.randrange(18, 21)), "ticket": f"GH-{rng.randrange(110, 990)}",
         "agronomist": women[0], "approver_old": men[0], "approver_new": women[1], "tech": men[1], "insurer": rng.choice(("Hagelunie", "Glasvast", "Tuinborg")), "seed_firm": rng.choice(("Zaadrijk", "Novasem", "Kiemkracht")),
         "manager": women[2], "botanist": men[2], "night_1": str(nights[0]), "night_2": str(nights[1]),
         "humidity_0": str(rng.choice((91, 92))), "humidity_1": str(rng.choice((88, 89))),
         "broker_0": f"10.20.0.{rng.randrange(5, 30)}", "broker_1": f"broker.{rng.choice(('kas', 'teelt', 'glas'))}.lan", "broker_2": f"10.20.0.{rng.randrange(40, 90)}",
         "phone_0": phones[0], "phone_1": phones[1], "cutover_old": rng.choice(("Friday 06:00", "Thursday 05:00")), "cutover_new": rng.choice(("Sunday 04:30", "Saturday 04:00")),
-        "call_hour": str(hour), "call_time": f"0{hour}:{rng.randrange(10, 55)}", "exception_until": str(today + timedelta(days=rng.randrange(50, 90))), "contract_until": rng.choice(("the end of March", "mid April", "Easter")),
+        "call_hour": str(hour), "call_time": f"0{hour}:{rng.randrange(10, 55)}", "exception_until": str(today + timedelta(days=rng.randrange(80, 110))), "contract_until": rng.choice(("the end of May", "mid June", "Whitsun")),
         "gas": rng.choice(("a third", "forty per cent", "half")), "spare_ip": f"10.20.9.{rng.randrange(20, 200)}", "loan": rng.choice(FOLLOWERS), "open_ec": "",
     }  # fmt: skip
