@@ -11,7 +11,7 @@ import msgspec
 from ullage.formats._anthropic import milliseconds, whole
 from ullage.formats._chat import only_results
 from ullage.formats._codex_items import is_output, is_result, item_blocks, message_of
-from ullage.formats._facts import in_order, main_model, model_changes, provenance_of
+from ullage.formats._facts import in_order, main_model, model_changes, provenance_of, unanswered
 from ullage.formats._lines import list_at, object_at
 from ullage.formats._usage import included_usage
 from ullage.types import Block, Call, Message, RecordedCompaction, RecordedEvent, Trace, TraceMeta, Usage, canonical_json
@@ -173,12 +173,7 @@ class Rollout:
         names = {str(meta.get("id")) for meta in self.metas if meta.get("id")}
         if len(names) > 1:
             yield f"holds {len(names)} session headers with different ids: copied history of another session is counted here too"
-        uses = {name for message in self.messages for name in message.tool_use_ids}
-        answers = {name for message in self.messages for name in message.tool_result_ids}
-        if uses - answers:
-            yield f"{len(uses - answers)} tool calls have no result"
-        if answers - uses:
-            yield f"{len(answers - uses)} results answer no recorded call"
+        yield from unanswered(self.messages)
         unbilled = sum(call.usage is None for call in self.calls)
         if unbilled:
             yield f"{unbilled} replies have no token count"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -26,6 +26,16 @@ def provenance_of(
         prompt_complete=prompt_complete,
         output_reliable=bool(recorded) and all(call.output_reliable for call in calls if call.usage is not None),
     )
+
+
+def unanswered(messages: Sequence[Message]) -> Iterator[str]:
+    """What a reader should know of calls and results that do not belong together, one line each."""
+    uses = {name for message in messages for name in message.tool_use_ids}
+    answers = {name for message in messages for name in message.tool_result_ids}
+    if uses - answers:
+        yield f"{len(uses - answers)} tool calls have no result"
+    if answers - uses:
+        yield f"{len(answers - uses)} results answer no recorded call"
 
 
 def main_model(calls: Sequence[Call]) -> str:

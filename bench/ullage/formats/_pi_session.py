@@ -10,7 +10,7 @@ import msgspec
 
 from ullage.formats._anthropic import milliseconds, whole
 from ullage.formats._chat import only_results
-from ullage.formats._facts import in_order, main_model, model_changes, provenance_of
+from ullage.formats._facts import in_order, main_model, model_changes, provenance_of, unanswered
 from ullage.formats._images import image_size
 from ullage.formats._lines import list_at, object_at
 from ullage.types import (
@@ -158,12 +158,7 @@ class PiSession:
         copied = sum(1 for call in self.calls if call.at is not None and started is not None and call.at < started)
         if copied and (self.header.get("branchedFrom") or self.header.get("parentSession")):
             yield f"branched from another session: {copied} calls before the branch are copies, counted here too"
-        uses = {name for message in self.messages for name in message.tool_use_ids}
-        answers = {name for message in self.messages for name in message.tool_result_ids}
-        if uses - answers:
-            yield f"{len(uses - answers)} tool calls have no result"
-        if answers - uses:
-            yield f"{len(answers - uses)} results answer no recorded call"
+        yield from unanswered(self.messages)
 
     def trace(self, source: str) -> Trace:
         """The finished trace."""

@@ -8,6 +8,7 @@ from typing import Literal
 
 from ullage.terms import fold
 from ullage.types import Grader, RejectedProbe, Span
+from ullage.values import kind_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,24 @@ def settle(sightings: Sequence[Sighting]) -> Settled:
         start -= 1
     stale = tuple(dict.fromkeys(s.value for s in sightings if s.value != value))
     return Settled(value, stale, sightings[start], sightings[-1])
+
+
+def value_candidate(family: str, question: str, name: str, settled: Settled) -> Candidate:
+    """A question for the value that something has in the end; an update when it had another before."""
+    return Candidate(
+        family=family,
+        type="update" if settled.stale else "recall",
+        question=question,
+        accept=(settled.value,),
+        reject=settled.stale,
+        grader="numeric" if kind_of(settled.value) == "number" else "normalised",
+        evidence=(settled.first.span,),
+        settled_at=settled.first.message,
+        restated_at=settled.restated_at,
+        speaker=settled.first.speaker,
+        names=(name,),
+        used=settled.value,
+    )
 
 
 @dataclass

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from ullage.lines import unnumbered
-from ullage.mining.candidates import Candidate, Sighting, settle, tell
+from ullage.mining.candidates import Candidate, Sighting, settle, tell, value_candidate
 from ullage.mining.source import Line, Source
 from ullage.values import find, kind_of
 
@@ -198,22 +198,10 @@ def _assignment(source: Source, key: str, place: str, sightings: list[Sighting])
     now, now_zh = (" now", "现在") if settled.stale else ("", "")
     where = f"the output of {shown}" if place.startswith("`") else shown
     where_zh = f"{shown} 的输出" if place.startswith("`") else shown
-    return Candidate(
-        family="value",
-        type="update" if settled.stale else "recall",
-        question=tell(
-            source.language, f"What is the value of `{key}` in {where}{now}?", f"{where_zh} 中 `{key}` {now_zh}的值是多少？"
-        ),
-        accept=(settled.value,),
-        reject=settled.stale,
-        grader="numeric" if kind_of(settled.value) == "number" else "normalised",
-        evidence=(settled.first.span,),
-        settled_at=settled.first.message,
-        restated_at=settled.restated_at,
-        speaker=settled.first.speaker,
-        names=(key,),
-        used=settled.value,
+    question = tell(
+        source.language, f"What is the value of `{key}` in {where}{now}?", f"{where_zh} 中 `{key}` {now_zh}的值是多少？"
     )
+    return value_candidate("value", question, key, settled)
 
 
 def hops(source: Source) -> Iterator[Candidate]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ullage.actions import kind_of_call
 from ullage.lines import block_text, header_of
-from ullage.mining.candidates import Candidate, Sighting, settle, tell
+from ullage.mining.candidates import Candidate, Sighting, settle, tell, value_candidate
 from ullage.mining.code import DULL_NUMBERS, MOST_SOURCES
 from ullage.mining.source import Line, Source, usable
 from ullage.types import Message, Span, ToolResult, ToolUse
@@ -51,23 +51,10 @@ def fields(source: Source) -> Iterator[Candidate]:
 
 
 def _field(source: Source, key: str, place: str, sightings: list[Sighting]) -> Candidate:
-    settled = settle(sightings)
-    return Candidate(
-        family="field",
-        type="update" if settled.stale else "recall",
-        question=tell(
-            source.language, f"What is the value of `{key}` in the result of {place}?", f"{place} 的结果里 `{key}` 的值是什么？"
-        ),
-        accept=(settled.value,),
-        reject=settled.stale,
-        grader="numeric" if kind_of(settled.value) == "number" else "normalised",
-        evidence=(settled.first.span,),
-        settled_at=settled.first.message,
-        restated_at=settled.restated_at,
-        speaker="tool",
-        names=(key,),
-        used=settled.value,
+    question = tell(
+        source.language, f"What is the value of `{key}` in the result of {place}?", f"{place} 的结果里 `{key}` 的值是什么？"
     )
+    return value_candidate("field", question, key, settle(sightings))
 
 
 def _json_results(source: Source) -> Iterator[tuple[str, Any, Any]]:
@@ -177,20 +164,9 @@ def _document(source: Source, line: Line) -> str:
 
 
 def _label(source: Source, label: str, place: str, sightings: list[Sighting]) -> Candidate:
-    settled, shown = settle(sightings), source.short(place)
-    return Candidate(
-        family="label",
-        type="recall",
-        question=tell(source.language, f'What does {shown} give as "{label}"?', f"{shown} 中的“{label}”是什么？"),
-        accept=(settled.value,),
-        grader="numeric" if kind_of(settled.value) == "number" else "normalised",
-        evidence=(settled.first.span,),
-        settled_at=settled.first.message,
-        restated_at=settled.restated_at,
-        speaker=settled.first.speaker,
-        names=(label,),
-        used=settled.value,
-    )
+    shown = source.short(place)
+    question = tell(source.language, f'What does {shown} give as "{label}"?', f"{shown} 中的“{label}”是什么？")
+    return value_candidate("label", question, label, settle(sightings))
 
 
 def cells(source: Source) -> Iterator[Candidate]:
