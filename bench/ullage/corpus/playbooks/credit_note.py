@@ -70,7 +70,7 @@ class CreditNote(Playbook):
         counted = re.findall(r"^ +(\d+) (C-\d+)$", stage.session.output, re.MULTILINE)
         listed = [customer for _, customer in counted if customer != stage.session.values["customer"]]
         month = stage.session.values["month"]
-        credits_of = {}
+        credits_of: dict[str, int] = {}
         for some in _batches(listed, 7):
             text = stage.session.call(
                 "bash", command=_loop(some, f"python -m tallybook.cli statement --customer $c --month {month}")
@@ -118,7 +118,7 @@ def _loop(names: list[str], command: str) -> str:
 
 def _pasted(rows: list[_clearing.Row], rng: random.Random) -> dict[str, str]:
     """The two lines of the wrong CSV that accounting pastes: one in krónur, one in dinars."""
-    found = {}
+    found: dict[str, str] = {}
     for key, currency in (("isk", "ISK"), ("kwd", "KWD")):
         row = rng.choice([r for r in rows if r.currency == currency and r.kind == "invoice"])
         found |= {f"pasted_{key}": row.csv, f"{key}_number": row.number}
@@ -183,5 +183,7 @@ def _commit(workspace: Workspace, files: dict[str, str], rounder: str) -> None:
     workspace.run("git init -q", EPOCH_MS)
     for message, changed, days in steps:
         workspace.put(changed)
-        author = f" --author='{rounder} <{rounder.split()[0].lower()}@example.org>'" if message.startswith("Round") else ""
+        author = (
+            f" --author='{rounder} <{rounder.split(maxsplit=1)[0].lower()}@example.org>'" if message.startswith("Round") else ""
+        )
         workspace.run(f"git add -A && git commit -q -m '{message}'{author}", EPOCH_MS - days * DAY_MS)
