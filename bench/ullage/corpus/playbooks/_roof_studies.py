@@ -42,7 +42,16 @@ FAMILY = (
     "Sato",
     "Thorn",
 )
+FUNDING = (
+    "Funded by the city's sewer department.",
+    "Funded by {maker}, a producer of substrates, which had no say in the analysis.",
+    "Funded by a foundation for urban nature.",
+    "No outside funding.",
+    "Funded by the building owners.",
+)
 MAKERS = ("Humora", "Terravant", "Lavasoil")
+SPECIAL = ("original", "copied", "retracted", "corrected", "counted_one", "counted_two", "watered", "short")
+"""Studies with a part in the plot, by the name of the value that holds their id."""
 ORDER = (
     "aim",
     "site",
@@ -62,7 +71,11 @@ ORDER = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """One study as its report tells it. ``indoor`` ones were done with a sprinkler in a hall."""
+    """One study as its report tells it.
+
+    ``indoor`` ones were done with a sprinkler in a hall; ``recorded`` are storms that a report names before it says how many
+    it uses, 0 where it names none.
+    """
 
     id: str
     authors: str
@@ -74,6 +87,12 @@ class Study:
     funding: str
     indoor: bool
     window: int
+    recorded: int = 0
+
+    @property
+    def span(self) -> str:
+        """The time that the retention is about, in words."""
+        return "hour" if self.window == 60 else "half hour"
 
 
 def studies(rng: random.Random, count: int) -> list[Study]:
@@ -87,7 +106,7 @@ def studies(rng: random.Random, count: int) -> list[Study]:
         )
         found.append(
             Study(
-                id=f"study-{number:02d}", authors=" and ".join(rng.sample(FAMILY, 2)), year=rng.randrange(2008, 2025), city=rng.choice(CITIES), depth=depth,
+                id=f"study-{number:02d}", authors=" and ".join(rng.sample(FAMILY, 2)), year=rng.randrange(2008, 2023), city=rng.choice(CITIES), depth=depth,
                 storms=rng.randrange(9, 88), retention=held, funding=paid, indoor=rng.random() < 0.12, window=rng.choice((60, 60, 60, 30)),
             )
         )  # fmt: skip
@@ -109,34 +128,56 @@ def report(study: Study, bank: dict[str, list[str]], rng: random.Random) -> str:
     }
     lines = [f"# {study.authors} ({study.year}): {'sprinkled tray' if study.indoor else 'planted roof'}, {study.city}", ""]
     used: set[str] = set()
+    left = {part: rng.sample(texts, len(texts)) for part, texts in bank.items()}
     for part in ORDER:
         if heads.get(part) and part not in used:
             lines += [f"## {heads[part]}", ""]
+            lines += [text for text in _asides(part, study) for text in (text, "")]
         used.add(part)
-        lines += [_sentences(part, study, bank, rng), ""]
+        lines += [_sentences(part, study, left, rng), ""]
     if study.indoor:
         lines[2:2] = ["The rain was made by a sprinkler in a hall; no weather was involved.", ""]
-    lines += ["## Storm by storm", "", "| no. | rain mm | minutes | soil before | runoff mm |", "|---|---|---|---|---|"]
-    for number in range(1, min(study.storms, rng.randrange(30, 56)) + 1):
-        rain = rng.randrange(40, 330) / 10
-        lines.append(
-            f"| {number} | {rain} | {rng.randrange(12, 60)} | {rng.choice(('dry', 'moist', 'wet'))} | {round(rain * (100 - study.retention + rng.randrange(-12, 13)) / 100, 1)} |"
-        )
+    lines += [
+        "## Storm by storm, as far as printed",
+        "",
+        "| no. | rain mm | minutes | soil before | runoff mm |",
+        "|---|---|---|---|---|",
+    ]
+    printed = min(study.storms, rng.randrange(40, 62))
+    lines += [_storm(number, study, rng) for number in range(1, printed + 1)]
     return "\n".join(lines) + "\n"
 
 
-def _sentences(part: str, study: Study, bank: dict[str, list[str]], rng: random.Random) -> str:
+def _asides(part: str, study: Study) -> list[str]:
+    """What only some reports say about their method."""
+    if part != "method":
+        return []
+    short = ["Each storm was followed for its first 30 minutes."] if study.window != 60 else []
+    recorded = f"The loggers recorded {study.recorded} storms; those with gaps are not used below."
+    return [*short, *([recorded] if study.recorded else [])]
+
+
+def _storm(number: int, study: Study, rng: random.Random) -> str:
+    """A line of the table: dry soil holds more, wet soil and heavy rain run off. A logger that failed shows ``n/a``."""
+    rain, soil = rng.randrange(40, 330) / 10, rng.choice(("dry", "moist", "wet"))
+    runs_off = 100 - study.retention + {"dry": -9, "moist": 0, "wet": 9}[soil] + (5 if rain > 25 else -2) + rng.randrange(-9, 10)
+    off = "n/a" if study.recorded and number % 17 == 5 else str(round(rain * min(98, max(3, runs_off)) / 100, 1))
+    return f"| {number} | {rain} | {rng.randrange(12, 60)} | {soil} | {off} |"
+
+
+def _sentences(part: str, study: Study, left: dict[str, list[str]], rng: random.Random) -> str:
+    """Sentences of a part that the report has not used yet."""
     if part == "funding":
         order = ("city", "maker", "foundation", "none", "owner")
-        return _fill(bank[part][order.index(study.funding)], study, rng)
+        return _fill(FUNDING[order.index(study.funding)], study, rng)
     size = 1 if part in ("substrate", "result") else 2
-    return " ".join(_fill(text, study, rng) for text in rng.sample(bank[part], size))
+    return " ".join(_fill(left[part].pop(), study, rng) for _ in range(size))
 
 
 def _fill(text: str, study: Study, rng: random.Random) -> str:
     numbers = {
         "height": (6, 34),
-        "slope": (1, 5),
+        "slope": (2, 6),
         "built": (1955, 2004),
         "gauge": (2, 14),
         "flats": (18, 140),
@@ -179,8 +220,16 @@ def library(
 ) -> tuple[list[Study], dict[str, str]]:
     """All studies and every document of the library by path."""
     found = studies(rng, count)
-    for name in ("retracted", "corrected", "copied", "original"):
-        index = int(special[name].removeprefix("study-")) - 1
-        found[index] = replace(found[index], indoor=False, window=60, storms=max(30, found[index].storms))
+    at = {name: int(special[name].removeprefix("study-")) - 1 for name in SPECIAL}
+    for name in SPECIAL:
+        found[at[name]] = replace(found[at[name]], indoor=False, window=60, storms=max(34, found[at[name]].storms))
+    first = found[at["original"]]
+    found[at["copied"]] = replace(
+        first, id=special["copied"], year=first.year + 2, storms=first.storms - 3, retention=first.retention + 1
+    )
+    for name in ("counted_one", "counted_two"):
+        study = found[at[name]]
+        found[at[name]] = replace(study, recorded=study.storms + rng.randrange(9, 27))
+    found[at["short"]] = replace(found[at["short"]], window=30)
     files = {f"library/{study.id}.md": report(study, bank, rng) for study in found}
     return found, files | notices(found, special)

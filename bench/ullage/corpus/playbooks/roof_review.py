@@ -8,11 +8,21 @@ import re
 from ullage.corpus.playbooks import _roof_studies
 from ullage.corpus.playbooks._roof_studies import Study
 from ullage.corpus.recording import Playbook
-from ullage.corpus.screenplay import Stage, data_file, sections
+from ullage.corpus.screenplay import Stage, data_file, filled, sections
 from ullage.corpus.workspace import Workspace
 
-PEOPLE = ("Dr Helle Winther", "Dr Samuel Okoro", "Ms Pilar Duarte", "Mr Anton Berger", "Dr Noor Aziz")
+PEOPLE = (
+    "Dr Helle Winther",
+    "Dr Samuel Okoro",
+    "Ms Pilar Duarte",
+    "Mr Anton Berger",
+    "Dr Noor Aziz",
+    "Ms Greta Lund",
+    "Mr Tomas Hale",
+)
 COUNT = 52
+SECOND = 2
+"""Reports whose methods are looked at again in one command."""
 
 
 class RoofReview(Playbook):
@@ -27,10 +37,13 @@ class RoofReview(Playbook):
     def prepare(self, workspace: Workspace, rng: random.Random) -> dict[str, str]:
         """The library, and the protocol of the review."""
         values = _values(rng)
-        bank = {name: body.strip().split("\n") for name, body in sections(data_file("roof_review.files")).items()}
+        parts = sections(data_file("roof_review.files"))
+        bank = {name: body.strip().split("\n") for name, body in parts.items() if "/" not in name}
         found, files = _roof_studies.library(rng, bank, COUNT, values)
-        workspace.put(files | {"tools/pool.py": POOL})
-        return values | _about(found, values)
+        values |= _about(found, values)
+        documents = {name: filled(body, values) for name, body in parts.items() if "/" in name}
+        workspace.put(files | documents | {"tools/pool.py": POOL})
+        return values
 
     def play(self, stage: Stage) -> None:
         """Protocol, reading, extraction, two corrections, pooling, memo."""
@@ -44,9 +57,8 @@ class RoofReview(Playbook):
         self._extract(stage)
         stage.play("first_pool", "tightened")
         self._second_look(stage)
-        stage.play("notices", "money", "depth")
-        self._by_depth(stage)
-        stage.play("depth_end", "memo", "review", "close")
+        stage.play("second_end", "script", "notices", "inbox", "money", "depth", "depth_end", "plants", "soil")
+        stage.play("memo", "review", "sources", "trial", "close")
 
     def _extract(self, stage: Stage) -> None:
         """The table in batches: every figure taken from the report by a command that anybody can repeat."""
@@ -63,18 +75,15 @@ class RoofReview(Playbook):
         """Once more through the sections that decide on inclusion."""
         notes = stage.notes("second_notes")
         output = stage.session.call("bash", command="awk -F, '$7 == 0 {print $1}' extracted.csv | tr '\\n' ' '")
-        for number, code in enumerate(re.findall(r"study-\d\d", output)):
-            if number in (3, 20):
+        codes = re.findall(r"study-(\d\d)", output)
+        for start in range(0, len(codes), SECOND):
+            if start in (SECOND, 6 * SECOND):
                 stage.session.say(notes.pop(0))
+            some = codes[start : start + SECOND]
+            names = "{" + ",".join(some) + "}" if len(some) > 1 else some[0]
             stage.session.call(
-                "bash", command=f"sed -n '/^## How/,/^## Substrate/p; /^## What we found/,/^## Thanks/p' library/{code}.md"
-            )
-
-    def _by_depth(self, stage: Stage) -> None:
-        """The included studies of each depth."""
-        for depth in (4, 6, 8, 10, 12, 15, 20):
-            stage.session.call(
-                "bash", command=f"python tools/pool.py --min-storms {stage.session.values['min_new']} --depth {depth} --list"
+                "bash",
+                command=f"for f in library/study-{names}.md; do head -1 $f; sed -n '/^## How/,/^## Substrate/p; /^## What we found/,/^## Money/p' $f; done",
             )
 
 
@@ -120,8 +129,14 @@ if __name__ == "__main__":
 
 
 def _about(found: list[Study], values: dict[str, str]) -> dict[str, str]:
-    gone, fixed = (next(s for s in found if s.id == values[name]) for name in ("retracted", "corrected"))
-    return {
+    by_id = {study.id: study for study in found}
+    gone, fixed, one, two = (by_id[values[name]] for name in ("retracted", "corrected", "counted_one", "counted_two"))
+    authors = {f"{name}_authors": by_id[values[name]].authors for name in ("watered", "original", "short")}
+    return authors | {
+        "one_was": str(one.recorded),
+        "one_is": str(one.storms),
+        "two_was": str(two.recorded),
+        "two_is": str(two.storms),
         "count": str(len(found)),
         "indoor_count": str(sum(s.indoor for s in found)),
         "gone_authors": gone.authors,
@@ -133,13 +148,11 @@ def _about(found: list[Study], values: dict[str, str]) -> dict[str, str]:
 
 
 def _values(rng: random.Random) -> dict[str, str]:
-    four = [f"study-{n:02d}" for n in sorted(rng.sample(range(1, COUNT + 1), 4))]
-    people = rng.sample(PEOPLE, 3)
-    return {
-        "original": four[0],
-        "copied": four[1],
-        "retracted": four[2],
-        "corrected": four[3],
+    drawn = [f"study-{n:02d}" for n in rng.sample(range(1, COUNT + 1), len(_roof_studies.SPECIAL))]
+    drawn[:2] = sorted(drawn[:2])
+    people = rng.sample(PEOPLE, 4)
+    depth, weight = rng.choice((8, 10)), rng.choice((10, 11, 12))
+    return dict(zip(_roof_studies.SPECIAL, drawn, strict=True)) | {
         "corrected_to": str(rng.randrange(31, 49)),
         "guide_min": str(rng.choice((15, 20, 25))),
         "min_old": str(rng.choice((8, 10))),
@@ -148,9 +161,14 @@ def _values(rng: random.Random) -> dict[str, str]:
         "reader_old": people[1],
         "reader_new": people[2],
         "city": rng.choice(_roof_studies.CITIES),
-        "budget_depth": str(rng.choice((8, 10))),
+        "budget_depth": str(depth),
+        "per_cm": str(weight),
+        "wet": str(depth * weight + 5),
+        "load": str(depth * weight + 5 + rng.randrange(2, 7)),
+        "caretaker": people[3],
+        "trial_old": rng.choice(("May", "June")),
+        "trial_new": rng.choice(("August", "September")),
         "memo": f"memo/{rng.choice(('roofs', 'storms', 'retention'))}-{rng.randrange(100, 999)}.md",
         "due_old": rng.choice(("12 June", "15 June")),
         "due_new": rng.choice(("22 June", "26 June")),
-        "load": str(rng.choice((90, 110, 130))),
     }
