@@ -36,6 +36,12 @@ class Case:
     delivered: date
     promised: date
     photo: bool
+    scanned: int = 9
+
+    @property
+    def last_scan(self) -> date:
+        """Day of the parcel's last scan: as many days after dispatch as it was scanned, while it is under way."""
+        return self.promised - timedelta(days=9 - self.scanned)
 
     @property
     def days(self) -> int:
@@ -61,13 +67,17 @@ def cases(rng: random.Random, count: int) -> list[Case]:
             Case(
                 number=number, kind=kind, customer=rng.randrange(10_000, 99_000), order=rng.randrange(500_000, 999_000), article=article,
                 price=ARTICLES[article][1] + rng.randrange(-9, 60), delivered=delivered, promised=promised, photo=rng.random() < 0.7,
+                scanned=rng.randrange(3, 6) if kind in ("late", "lost") else rng.randrange(9, 12),
             )
         )  # fmt: skip
     return found
 
 
-def thread(case: Case, bank: dict[str, list[str]], rng: random.Random) -> str:
-    """The mails of a case, newest first, with what mail programs add."""
+def thread(case: Case, bank: dict[str, list[str]], rng: random.Random, extra: str = "", order: int | None = None) -> str:
+    """The mails of a case, newest first, with what mail programs add; ``extra`` is one more sentence of the customer.
+
+    ``order`` is the number that the customer gives when it is not the right one.
+    """
     sender = f"{rng.choice('abcdefghk')}.{rng.choice(NAMES).lower()}@example.com"
     first = TODAY - timedelta(days=rng.randrange(1, 6))
     body = [
@@ -75,6 +85,7 @@ def thread(case: Case, bank: dict[str, list[str]], rng: random.Random) -> str:
         "",
         f"{rng.choice(bank[case.kind])} {' '.join(rng.sample(bank['story'], rng.randrange(2, 5)))}",
         "",
+        *([extra, ""] if extra else []),
         rng.choice(bank["wish"]),
         "",
         rng.choice(bank["closing"]),
@@ -86,7 +97,7 @@ def thread(case: Case, bank: dict[str, list[str]], rng: random.Random) -> str:
     older = [f">> {line}".rstrip() for line in text[:3]]
     lines = [
         f"Case: HD-{case.number:03d}",
-        f"Order: {case.order}",
+        f"Order: {order or case.order}",
         *_headers(rng, first),
         f"From: {sender}",
         f"Date: {first}",
@@ -123,6 +134,21 @@ def _headers(rng: random.Random, day: date) -> list[str]:
     )
     found.append(f"        b={rng.getrandbits(256):064x}")
     return found
+
+
+def carrier_log(rng: random.Random) -> str:
+    """What the carrier wrote about its depots and vans in the first half of the month."""
+    lines = ["# carrier, March, all depots: day time depot event"]
+    for day in range(1, 16):
+        for minute in sorted(rng.sample(range(300, 1320), 34)):
+            depot = rng.choice(("north", "river", "harbour", "hill"))
+            event = rng.choice((
+                f"trailer {rng.randrange(100, 999)} in, {rng.randrange(40, 400)} parcels", f"van {rng.randrange(1, 30)} out, {rng.randrange(20, 90)} stops",
+                f"van {rng.randrange(1, 30)} back, {rng.randrange(0, 9)} undelivered", f"sorter stopped {rng.randrange(2, 50)} minutes",
+                "labels reprinted", f"shift change, {rng.randrange(6, 19)} people",
+            ))  # fmt: skip
+            lines.append(f"2026-03-{day:02d} {minute // 60:02d}:{minute % 60:02d} {depot:<8} {event}")
+    return "\n".join(lines) + "\n"
 
 
 def _fill(text: str, case: Case) -> str:
@@ -174,10 +200,10 @@ def _rows(db: sqlite3.Connection, case: Case, rng: random.Random) -> None:
         ),
     )
     paid = str(case.promised - timedelta(days=9))
+    way = rng.choice(("card", "transfer", "invoice"))
     for _ in range(2 if case.kind == "charged" else 1):
         db.execute(
-            "INSERT INTO payments VALUES (?,?,?,?,?)",
-            (case.order, paid, case.price, rng.choice(("card", "transfer", "invoice")), f"P{rng.randrange(10**7, 10**8)}"),
+            "INSERT INTO payments VALUES (?,?,?,?,?)", (case.order, paid, case.price, way, f"P{rng.randrange(10**7, 10**8)}")
         )
     places = [
         "hall 3",
@@ -192,7 +218,7 @@ def _rows(db: sqlite3.Connection, case: Case, rng: random.Random) -> None:
         "front door",
         "neighbour",
     ]
-    last = rng.randrange(3, 6) if pending else rng.randrange(9, 12)
+    last = case.scanned
     begin = case.promised - timedelta(days=8) if pending else case.delivered - timedelta(days=last - 1)
     for step, place in enumerate(places[:last]):
         note = "signature" if place == "neighbour" else rng.choice(("", "", "gently", "label torn", "two pieces"))
@@ -220,12 +246,13 @@ def decide(case: Case, rules: Rules) -> tuple[str, str, int]:
     by_kind = {"late": _late, "damaged": _damaged, "mind": _returned, "warranty": _warranty}
     if case.kind in by_kind:
         return by_kind[case.kind](case, rules)
-    recent = (TODAY - case.promised).days + 5 <= 9
+    silent = (TODAY - case.last_scan).days
+    recent = silent < 9
     single = {
         "wrong": ("send the right article, collect the wrong one", "what was sent is not what was ordered", 0),
         "lost": (
             "send again, file the claim",
-            "last scan is recent, wait until day nine" if recent else "no scan for more than nine days",
+            f"last scan {silent} days ago, a parcel is lost after nine" if recent else f"no scan for {silent} days",
             0,
         ),
         "charged": ("refund the second payment today", "two payments of one amount on one day", case.price),

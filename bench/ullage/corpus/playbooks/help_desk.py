@@ -12,8 +12,21 @@ from ullage.corpus.workspace import Workspace
 
 PEOPLE = ("Silke Andresen", "Marek Dudek", "Olivia Brandt", "Jens Paulsen", "Rosa Ceballos", "Tarek Aydin")
 COUNT = 72
-ROUNDS = (14, 32, 52, 72)
-"""After how many cases the user has a word."""
+ROUNDS = {14: "after_1", 23: "letter", 32: "after_2", 41: "goodwill", 52: "after_3", 62: "depots", 72: "after_4"}
+"""After how many cases which scene comes."""
+KINDS = ("late", "damaged", "wrong", "mind", "lost", "charged", "warranty")
+QUERIES = {
+    "late": "SELECT day, place, note FROM scans WHERE order_id = {order} ORDER BY day",
+    "lost": "SELECT max(day) AS last_scan, count(*) AS scans FROM scans WHERE order_id = {order}",
+    "charged": "SELECT * FROM payments WHERE order_id = {order}",
+    "damaged": "SELECT id, article, price, delivered FROM orders WHERE customer = {customer} ORDER BY delivered DESC",
+    "mind": "SELECT place, note, day FROM scans WHERE order_id = {order} ORDER BY day DESC LIMIT 3",
+    "warranty": "SELECT id, article, price, delivered, state FROM orders WHERE customer = {customer} ORDER BY delivered",
+    "wrong": "SELECT day, place, note FROM scans WHERE order_id = {order} AND note != ''",
+}
+"""What is looked up for each kind of trouble."""
+TALK = 2
+"""Every so many cases one is commented."""
 
 
 class HelpDesk(Playbook):
@@ -32,7 +45,11 @@ class HelpDesk(Playbook):
         bank = {name: body.strip().split("\n") for name, body in parts.items() if not name.startswith("library/")}
         found = _cases(values)
         files = {name: filled(body, values) for name, body in parts.items() if name.startswith("library/")}
-        files |= {f"cases/HD-{case.number:03d}.txt": _help_cases.thread(case, bank, rng) for case in found}
+        extras = {values["bold"]: bank["bold"][0], values["asks"]: bank["asks"][0]}
+        for case in found:
+            name = f"HD-{case.number:03d}"
+            files[f"cases/{name}.txt"] = _help_cases.thread(case, bank, rng, filled(extras.get(name, ""), values))
+        files["carrier/march.log"] = _help_cases.carrier_log(rng)
         workspace.put(files)
         _help_cases.database(workspace.path("shop.sqlite"), found, rng)
         return values | {"cases": str(COUNT)}
@@ -41,38 +58,55 @@ class HelpDesk(Playbook):
         """Policies, then cases in rounds, with a word of the user after each."""
         found = _cases(stage.session.values)
         stage.play("task", "policies")
-        notes = stage.notes("case_notes")
-        start = 0
-        for number, end in enumerate(ROUNDS, 1):
-            for case in found[start:end]:
-                if case.number % 4 == 2 and notes:
-                    stage.session.say(notes.pop(0))
-                self._case(stage, case)
-            start = end
-            self._tally(stage, found[:end])
-            stage.play(f"after_{number}")
-            values = stage.session.values
-            if number == 1:
-                values["return_days"] = values["return_new"]
-                self._take_back(stage, found[:end])
-            if number == 2:
-                values |= {"limit": values["limit_new"], "approver": values["approver_new"]}
+        notes = {kind: _raw(stage, f"{kind}_notes") for kind in KINDS}
+        for case in found:
+            self._case(stage, case, notes[case.kind] if case.number % TALK == 0 else [])
+            if case.number in ROUNDS:
+                self._word(stage, found[: case.number], ROUNDS[case.number])
         stage.play("close")
 
-    def _case(self, stage: Stage, case: Case) -> None:
-        """Read, look up, decide, record."""
+    def _word(self, stage: Stage, done: list[Case], scene: str) -> None:
+        """A tally, a word with the user, and what changes by it."""
+        values = stage.session.values
+        self._tally(stage, done)
+        stage.play(scene)
+        if scene == "after_1":
+            values["return_days"] = values["return_new"]
+            self._take_back(stage, done)
+        if scene == "after_2":
+            values |= {"limit": values["limit_new"], "approver": values["approver_new"]}
+
+    def _case(self, stage: Stage, case: Case, notes: list[str]) -> None:
+        """Read, look up what the kind of trouble needs, decide, record."""
         session = stage.session
         session.call("read", path=f"cases/HD-{case.number:03d}.txt")
+        session.values |= {
+            "case": f"HD-{case.number:03d}",
+            "article": case.article,
+            "days": str(case.days),
+            "price": str(case.price),
+        }
         order = f"SELECT o.*, (SELECT count(*) FROM payments p WHERE p.order_id = o.id) AS payments FROM orders o WHERE o.id = {case.order}"
-        scans = f"SELECT day, place, note FROM scans WHERE order_id = {case.order} ORDER BY day"
-        past = f"SELECT o.id, o.article, o.price, o.delivered, g.day AS goodwill_day, g.amount FROM orders o LEFT JOIN goodwill g ON g.customer = o.customer WHERE o.customer = {case.customer} ORDER BY o.delivered DESC"
-        if session.rng.random() < 0.4:
-            session.together([("sql", {"database": "shop.sqlite", "query": query}) for query in (order, scans, past)])
+        detail = QUERIES[case.kind].format(order=case.order, customer=case.customer)
+        draw = session.rng.random()
+        if draw < 0.3:
+            session.together([("sql", {"database": "shop.sqlite", "query": query}) for query in (order, detail)])
         else:
-            for query in (order, scans, past)[: session.rng.choice((2, 3))]:
-                session.call("sql", database="shop.sqlite", query=query)
-        if session.rng.random() < 0.35:
+            session.call("sql", database="shop.sqlite", query=order)
+            session.call("sql", database="shop.sqlite", query=detail)
+        if case.number % 3 == 0:
+            past = f"SELECT o.id, o.article, o.price, o.delivered, g.day AS goodwill_day, g.amount FROM orders o LEFT JOIN goodwill g ON g.customer = o.customer WHERE o.customer = {case.customer} ORDER BY o.delivered DESC"
+            session.call("sql", database="shop.sqlite", query=past)
+        elif draw > 0.8:
             session.call("search_documents", query=f"{case.kind} {case.article} days refund", limit=3)
+        elif draw > 0.55:
+            session.call(
+                "grep",
+                pattern=f"customer {case.customer}|order {case.order}|{case.article}",
+                path="decisions" if case.number > 1 else "cases",
+            )
+        if notes:
+            session.say(stage.fill(notes.pop(0)))
         self._record(stage, case)
 
     def _record(self, stage: Stage, case: Case) -> None:
@@ -114,6 +148,12 @@ class HelpDesk(Playbook):
         stage.play("taken_back")
 
 
+def _raw(stage: Stage, name: str) -> list[str]:
+    """Remarks that are filled when they are said."""
+    stage.played.add(name)
+    return [part.strip() for part in stage.scenes[name].split("\n\n") if part.strip()]
+
+
 def _cases(values: dict[str, str]) -> list[Case]:
     """The cases of the day, the same for the one who writes them and for the one who reads them."""
     return _help_cases.cases(random.Random(values["case_seed"]), COUNT)
@@ -130,7 +170,7 @@ def _rules(values: dict[str, str]) -> Rules:
 
 
 def _values(rng: random.Random) -> dict[str, str]:
-    people = rng.sample(PEOPLE, 4)
+    people = rng.sample(PEOPLE, 5)
     limit = rng.choice((200, 250, 300))
     returns = rng.choice((14, 20))
     return {
@@ -155,5 +195,10 @@ def _values(rng: random.Random) -> dict[str, str]:
         ),
         "storm": rng.choice(("5 to 7 March", "6 to 8 March", "9 to 10 March")),
         "close": rng.choice(("17:30", "18:15", "19:00")),
+        "bold": f"HD-{rng.randrange(15, 23):03d}",
+        "asks": f"HD-{rng.randrange(33, 41):03d}",
+        "guard": people[4],
+        "bold_sum": str(rng.randrange(31, 60) * 20),
+        "given": rng.choice(("ten", "twelve", "fourteen")),
         "code": f"SPRING{rng.randrange(10, 99)}",
     }
