@@ -189,6 +189,12 @@ def _values(rng: random.Random) -> dict[str, str]:
         "date_old": rng.choice(("27 April", "29 April", "30 April")),
         "date_new": rng.choice(("11 May", "15 May", "18 May")),
         "cart_date": rng.choice(("23 April", "24 April", "28 April")),
+    } | _outside(rng, begin)
+
+
+def _outside(rng: random.Random, begin: int) -> dict[str, str]:
+    """What others bring into the story after the logs have been read."""
+    return {
         "partner": rng.choice(("Bergwald Living", "Nordlicht Homes", "Casa Tilia")),
         "partner_share": str(rng.choice((70, 75, 80))),
         "whitelist_year": rng.choice(("2023", "2024")),
