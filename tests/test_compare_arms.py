@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from ullage.compare import Arm, arms_of, compare, compare_all, pair_arms, pair_traces
+from ullage.compare import Arm, arms_of, compare, compare_all, pair_arms, pair_traces, question_differences
 from ullage.errors import UserError
-from ullage.intervals import p_value, t_interval
+from ullage.intervals import cluster_means, p_value, t_interval
 from ullage.losses import removal_of
 from ullage.records import RunRecord
 from ullage.scored import scored
@@ -19,7 +19,8 @@ from ullage.tables import trace_scores
 from ullage.testing import make_record
 from ullage.types import Drop, Erase, Insert, Message, Moment, Rewrite, Stash, Text
 
-METRICS = {"retention", "survival", "usd", "input_tokens", "peak", "cache_read_ratio", "compactions", "violations"}
+METRICS = {"retention", "retention_prose", "retention_typed", "survival", "usd", "input_tokens", "peak", "cache_read_ratio"}
+METRICS |= {"compactions", "violations"}
 KEYS = {"a", "b", "metric", "difference", "interval", "p", "traces", "probes", "mde"}
 
 
@@ -64,15 +65,52 @@ def test_swapping_the_arms_swaps_the_signs() -> None:
     """Swapping the arms swaps the signs."""
     a, b = arm("a", keep=0.9), arm("b", keep=0.3, threshold=0.6)
     one, other = entries(a, b), entries(b, a)
-    for metric, entry in one.items():
+    known = {metric: entry for metric, entry in one.items() if entry["difference"] is not None}
+    assert known.keys() == METRICS - {"retention_prose"}
+    for metric, entry in known.items():
         assert entry["difference"] == pytest.approx(-other[metric]["difference"])
         assert entry["p"] == pytest.approx(other[metric]["p"])
+
+
+def grouped(spec: str, groups: int, **fields: Any) -> Arm:
+    """Three traces of each of several stories."""
+    made = [make_record(spec=spec, trace=f"t{g}-{n}", **fields) for g in range(groups) for n in range(3)]
+    told = [
+        msgspec.structs.replace(record, trace=msgspec.structs.replace(record.trace, group=record.trace.id.split("-")[0]))
+        for record in made
+    ]
+    return arms_of(told)[spec]
+
+
+def test_traces_that_tell_one_story_count_once_in_an_interval() -> None:
+    """Twelve traces of four stories have the interval of four means, not the narrower one of twelve traces."""
+    a, b = grouped("a", 4, keep=0.9), grouped("b", 4, keep=0.3)
+    told, alone = entries(a, b)["retention"], entries(arm("a", 12, keep=0.9), arm("b", 12, keep=0.3))["retention"]
+    assert (told["traces"], told["groups"]) == (12, 4)
+    assert (alone["traces"], alone["groups"]) == (12, 12)
+    differences = cluster_means(
+        (digest[:2], fmean(question_differences(pair))) for pair in pair_traces(a, b) for digest in [pair.a.trace.id]
+    )
+    found = t_interval(differences)
+    assert found is not None
+    assert len(differences) == found.clusters == 4
+    assert told["interval"] == pytest.approx(list(found.pair), abs=1e-6)
+
+
+def test_three_traces_of_one_story_have_no_interval() -> None:
+    """Seeds of one playbook show nothing about other playbooks."""
+    found = entries(grouped("a", 1), grouped("b", 1))["retention"]
+    assert (found["interval"], found["mde"]) == (None, None)
+    assert found["reasons"]["interval"] == "one independent trace: no interval"
 
 
 def test_an_arm_against_itself_shows_nothing() -> None:
     """An arm against itself shows nothing."""
     found = compare_all([(arm(), arm())])
-    assert all(entry["difference"] == 0 and entry["p"] == 1 for entry in found["pairs"])
+    known = [entry for entry in found["pairs"] if entry["metric"] != "retention_prose"]
+    assert all(entry["difference"] == 0 and entry["p"] == 1 for entry in known)
+    (prose,) = (entry for entry in found["pairs"] if entry["metric"] == "retention_prose")
+    assert (prose["difference"], prose["reasons"]["difference"]) == (None, "no question was scored under both")
     assert found["changed_probes"] == []
 
 

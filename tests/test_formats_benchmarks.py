@@ -84,6 +84,7 @@ def test_tau_bench_episodes_are_traces(tmp_path: Path) -> None:
     (trace,) = outcome.traces
     assert (outcome.format, trace.id, trace.system) == ("tau_bench", "r#1", "policy")
     assert json.loads(trace.meta.extra) == {"reward": 1.0, "task_id": 3, "trial": 1}
+    assert trace.meta.group == "r/3"
     assert trace.provenance.usage == "none"
     assert (outcome.lines.refused, len(outcome.problems)) == (1, 1)
 

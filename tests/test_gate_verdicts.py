@@ -246,3 +246,18 @@ def test_the_json_has_the_promised_keys() -> None:
 def test_exit_codes(verdict: Any, policy: str, code: int) -> None:
     """Exit codes."""
     assert exit_code(verdict, policy) == code
+
+
+def test_a_gate_counts_stories_and_not_their_retellings() -> None:
+    """Nine traces of three stories are planned and bounded as three; nine of nine as nine."""
+    alone, told = run_of(9, probes=23), [of_story(record, n % 3) for n, record in enumerate(run_of(9, probes=23))]
+    one, three = gate(alone, alone)[0], gate(told, told)[0]
+    assert (one.traces, one.groups, three.traces, three.groups) == (9, 9, 9, 3)
+    assert one.mde_planned is not None
+    assert three.mde_planned is not None
+    assert three.mde_planned > 2 * one.mde_planned
+
+
+def of_story(record: RunRecord, story: int) -> RunRecord:
+    """The record of a trace that tells one of several stories."""
+    return msgspec.structs.replace(record, trace=msgspec.structs.replace(record.trace, group=f"story {story}"))

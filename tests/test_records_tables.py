@@ -110,7 +110,7 @@ def test_one_trace_has_no_interval_and_says_so() -> None:
     """One trace has no interval and says so."""
     found = entry_of(make_record())
     assert found["interval"] is None
-    assert "two traces" in found["reasons"]["interval"]
+    assert "two independent traces" in found["reasons"]["interval"]
 
 
 def test_a_missing_price_names_model_and_traces() -> None:

@@ -1,22 +1,24 @@
-"""Retention cut by age, probe type and checkpoint: macro means over traces with their intervals and denominators."""
+"""Retention cut by age, probe type and checkpoint: macro means over clusters of traces with their intervals and denominators."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import TypeVar
 
-from ullage.intervals import t_interval
+from ullage.intervals import cluster_means, t_interval
 from ullage.records import RunRecord
 from ullage.scored import Scored, headline, scored
 
+_T = TypeVar("_T")
 AGE_GROUPS = ((0, 0, "0"), (1, 1, "1"), (2, 2, "2"), (3, 3, "3"), (4, 7, "4–7"), (8, 10**9, "8+"))
 """Ages in compactions: single up to three, where most facts are, then ever wider so that each group has questions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One group of questions: mean over traces, t interval (none for one trace), and what it rests on."""
+    """One group of questions: mean over clusters of traces, t interval (none for one cluster), and what it rests on."""
 
     value: float
     low: float | None
@@ -38,6 +40,11 @@ def by_type(records: Iterable[RunRecord]) -> dict[str, Cell]:
     return _cut(records, headline, lambda item: item.asked.probe.type)
 
 
+def by_form(records: Iterable[RunRecord]) -> dict[str, Cell]:
+    """Retention of facts in prose and of typed values (names, numbers, paths) at the common checkpoints."""
+    return _cut(records, headline, lambda item: item.asked.probe.form)
+
+
 def by_checkpoint(records: Iterable[RunRecord]) -> dict[str, Cell]:
     """Retention at each common checkpoint, in their order along the trace."""
     found = _cut(records, headline, lambda item: item.place[1] if item.exam.share is None else f"{100 * item.exam.share:g} %")
@@ -56,29 +63,29 @@ def _examined(items: Iterable[Scored]) -> tuple[Scored, ...]:
 def _cut(
     records: Iterable[RunRecord], choose: Callable[[Iterable[Scored]], Sequence[Scored]], key: Callable[[Scored], str]
 ) -> dict[str, Cell]:
-    groups: dict[str, list[list[float]]] = {}
+    groups: dict[str, list[tuple[str, list[float]]]] = {}
     for record in records:
         here: dict[str, list[float]] = {}
         for item in choose(scored(record)):
             here.setdefault(key(item), []).append(item.score or 0.0)
         for label, scores in here.items():
-            groups.setdefault(label, []).append(scores)
+            groups.setdefault(label, []).append((record.cluster, scores))
     return {label: _cell(traces) for label, traces in _ordered(groups).items()}
 
 
-def _cell(traces: Sequence[Sequence[float]]) -> Cell:
-    means = [fmean(scores) for scores in traces]
+def _cell(traces: Sequence[tuple[str, Sequence[float]]]) -> Cell:
+    means = cluster_means((cluster, fmean(scores)) for cluster, scores in traces)
     found = t_interval(means)
     return Cell(
         value=fmean(means),
         low=None if found is None else max(0.0, found.low),
         high=None if found is None else min(1.0, found.high),
-        questions=sum(map(len, traces)),
+        questions=sum(len(scores) for _, scores in traces),
         traces=len(traces),
     )
 
 
-def _ordered(groups: Mapping[str, list[list[float]]]) -> dict[str, list[list[float]]]:
+def _ordered(groups: Mapping[str, _T]) -> dict[str, _T]:
     ages = [label for _, _, label in AGE_GROUPS]
     if set(groups) <= set(ages):
         return {label: groups[label] for label in ages if label in groups}

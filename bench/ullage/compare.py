@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from statistics import fmean
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from ullage.billing import bill_of_first
 from ullage.errors import UserError
 from ullage.exams import is_compaction
-from ullage.intervals import detectable, holm, p_value, standard_error, t_interval
+from ullage.intervals import cluster_means, detectable, holm, p_value, standard_error, t_interval
 from ullage.losses import removal_of
 from ullage.pricing import usd
 from ullage.records import RunRecord
@@ -21,6 +22,7 @@ from ullage.types import Usage
 
 Key = tuple[str, Place]
 IDENTICAL = "identical"
+ONE_GROUP = "one independent trace: no interval"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,10 @@ class PairedTrace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One metric, b minus a, over trace means. ``probes`` are distinct ones, none for metrics that ask no questions."""
+    """One metric, b minus a, over means of ``groups`` independent clusters of traces.
+
+    ``probes`` are distinct ones, none for metrics that ask no questions.
+    """
 
     metric: str
     value_a: float | None
@@ -65,6 +70,7 @@ class Difference:
     p: float | None
     mde: float | None
     traces: int
+    groups: int
     probes: int | None
     questions: int | None
     reason: str = ""
@@ -188,7 +194,9 @@ def _pair_trace(digest: str, a: RunRecord, b: RunRecord) -> PairedTrace:
 def _differences(paired: Sequence[PairedTrace]) -> list[Difference]:
     cut = sum(trace.cut for trace in paired)
     early = f"{cut} of {len(paired)} traces held to the calls that both arms made" if cut else ""
-    found = [_asked("retention", paired, lambda item: item.score), _asked("survival", paired, _survives)]
+    found = [_asked("retention", paired, lambda item: item.score)]
+    found += [_asked(f"retention_{form}", paired, partial(_of_form, form)) for form in FORMS]
+    found.append(_asked("survival", paired, _survives))
     return found + [_counted(name, paired, value, early) for name, value in COUNTED.items()]
 
 
@@ -231,20 +239,28 @@ COUNTED: dict[str, Callable[[RunRecord, int], float | None]] = {
 """Metrics of a replay's first calls, each as one value a trace: dollars, tokens, shares and counts of that trace."""
 
 
+FORMS = ("prose", "typed")
+"""Facts in plain words, and values that have a shape of their own: a summariser may be good at one of them only."""
+
+
+def _of_form(form: str, item: Scored) -> float | None:
+    return item.score if item.asked.probe.form == form else None
+
+
 def _survives(item: Scored) -> float | None:
     return None if item.survives is None else float(item.survives)
 
 
 def _asked(metric: str, paired: Iterable[PairedTrace], value: Callable[[Scored], float | None]) -> Difference:
     """A metric that is a mean over paired questions."""
-    means: list[tuple[float, float]] = []
+    means: list[tuple[str, float, float]] = []
     probes: set[tuple[str, str]] = set()
     questions = 0
     for trace in paired:
         both = [(key, value(first), value(second)) for key, (first, second) in trace.questions.items()]
         known = [(key, x, y) for key, x, y in both if x is not None and y is not None]
         if known:
-            means.append((fmean(x for _, x, _ in known), fmean(y for _, _, y in known)))
+            means.append((trace.a.cluster, fmean(x for _, x, _ in known), fmean(y for _, _, y in known)))
             probes |= {(trace.digest, key[0]) for key, _, _ in known}
             questions += len(known)
     return _difference(metric, means, len(probes), questions, "no question was scored under both")
@@ -253,30 +269,31 @@ def _asked(metric: str, paired: Iterable[PairedTrace], value: Callable[[Scored],
 def _counted(
     metric: str, paired: Iterable[PairedTrace], value: Callable[[RunRecord, int], float | None], early: str
 ) -> Difference:
-    both = [(value(trace.a, trace.calls), value(trace.b, trace.calls)) for trace in paired]
-    known = [(x, y) for x, y in both if x is not None and y is not None]
+    both = [(trace.a.cluster, value(trace.a, trace.calls), value(trace.b, trace.calls)) for trace in paired]
+    known = [(cluster, x, y) for cluster, x, y in both if x is not None and y is not None]
     missing = f"unknown for {len(both) - len(known)} of {len(both)} traces" if len(known) < len(both) else ""
     return _difference(metric, known, None, None, "; ".join(filter(None, (early, missing))))
 
 
 def _difference(
-    metric: str, means: Sequence[tuple[float, float]], probes: int | None, questions: int | None, reason: str
+    metric: str, means: Sequence[tuple[str, float, float]], probes: int | None, questions: int | None, reason: str
 ) -> Difference:
-    differences = [second - first for first, second in means]
+    differences = cluster_means((cluster, second - first) for cluster, first, second in means)
     enough = len(differences) > 1
     found = t_interval(differences)
     return Difference(
         metric=metric,
-        value_a=fmean(x for x, _ in means) if means else None,
-        value_b=fmean(y for _, y in means) if means else None,
+        value_a=fmean(cluster_means((cluster, x) for cluster, x, _ in means)) if means else None,
+        value_b=fmean(cluster_means((cluster, y) for cluster, _, y in means)) if means else None,
         difference=fmean(differences) if means else None,
         interval=found.pair if found is not None else None,
         p=p_value(differences) if means else None,
         mde=detectable(standard_error(differences), len(differences)) if enough else None,
         traces=len(means),
+        groups=len(differences),
         probes=probes,
         questions=questions,
-        reason=reason if probes is None or not means else "" if enough else "one trace: no interval",
+        reason=reason if probes is None or not means else "" if enough else ONE_GROUP,
     )
 
 
@@ -286,7 +303,7 @@ def _entry(found: Comparison, difference: Difference) -> dict[str, Any]:
     def rounded(value: float | None) -> float | None:
         return None if value is None else round(value, DIGITS)
 
-    unknown = difference.reason or ("one trace: no interval" if difference.traces == 1 else "no trace has this figure under both")
+    unknown = difference.reason or (ONE_GROUP if difference.groups == 1 else "no trace has this figure under both")
     keys = ("difference", "interval", "p", "mde")
     asks = {} if difference.probes is not None else {"probes": "this metric asks no questions"}
     return {
@@ -302,6 +319,7 @@ def _entry(found: Comparison, difference: Difference) -> dict[str, Any]:
         "p": rounded(difference.p),
         "p_adjusted": None,
         "traces": difference.traces,
+        "groups": difference.groups,
         "probes": difference.probes,
         "questions": difference.questions,
         "mde": rounded(difference.mde),

@@ -23,7 +23,7 @@ def comparison_rows(found: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tup
             _number(pair["difference"], pair["metric"], sign=True),
             _range(pair["interval"], pair["metric"]),
             "–" if pair["p"] is None else f"{pair['p']:.3f}",
-            str(pair["traces"]),
+            shown_traces(pair["traces"], pair["groups"]),
             "–" if pair["probes"] is None else str(pair["probes"]),
             _number(pair["mde"], pair["metric"]),
         )
@@ -43,11 +43,16 @@ def comparison_lines(found: Mapping[str, Any]) -> list[str]:
     return [*lines, *(f"note: {note}" for note in found["notes"])]
 
 
+def shown_traces(traces: int, groups: int) -> str:
+    """How many traces, and in how many independent groups where some tell the same story."""
+    return str(traces) if traces == groups else f"{traces} in {groups}"
+
+
 def _number(value: float | None, metric: str, *, sign: bool = False) -> str:
     if value is None:
         return "–"
     plus = "+" if sign else ""
-    if metric in _SHARES:
+    if metric in _SHARES or metric.startswith("retention"):
         return f"{value * 100:{plus}.1f} %"
     if metric == "usd":
         return f"{value:{plus}.3f} $"

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from ullage.compare import IDENTICAL, Arm, PairedTrace, arms_of, changed_probes, pair_arms, pair_traces, question_differences
 from ullage.errors import UserError
-from ullage.intervals import LEVEL, detectable, detectable_planned, standard_error, t_quantile
+from ullage.intervals import LEVEL, clustered, detectable, planned_effect, standard_error, t_quantile
 from ullage.records import RunRecord
 from ullage.scored import Scored
 
@@ -26,8 +26,6 @@ MARGIN = 0.05
 ONE_TRACE = "bounds and detectable effects are unknown: they need two traces"
 ZERO_TOLERANCE_TYPES = frozenset({"constraint"})
 """Probe types of which not one may be lost: what the user forbade or demanded."""
-PLANNED_DISCORDANCE, PLANNED_CORRELATION = 0.20, 0.05
-"""What the planned effect assumes: one paired answer in five differs, and those of a trace correlate by .05."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +56,7 @@ class Judgement:
     mde_planned: float | None
     zero_tolerance: tuple[Broken, ...]
     traces: int
+    groups: int
     probes: int
     questions: int
     notes: tuple[str, ...]
@@ -91,7 +90,8 @@ def judge(baseline: Arm, candidate: Arm, margin: float = MARGIN) -> Judgement:
     """The verdict on one pair of arms."""
     _check_inputs(baseline, candidate)
     paired = pair_traces(baseline, candidate)
-    groups = [found for trace in paired if (found := question_differences(trace))]
+    kept = [(trace.a.cluster, found) for trace in paired if (found := question_differences(trace))]
+    groups = [[value for found in group for value in found] for group in clustered(kept)]
     broken = (*_new_violations(paired), *_new_faults(paired), *_lost_constraints(paired))
     questions = sum(map(len, groups))
     probes = len({(trace.digest, key[0]) for trace in paired for key in trace.questions})
@@ -110,9 +110,10 @@ def judge(baseline: Arm, candidate: Arm, margin: float = MARGIN) -> Judgement:
         difference=difference,
         interval=bounds,
         mde=mde,
-        mde_planned=_planned(len(groups), probes),
+        mde_planned=planned_effect(len(groups), probes),
         zero_tolerance=broken,
-        traces=len(groups),
+        traces=len(kept),
+        groups=len(groups),
         probes=probes,
         questions=questions,
         notes=(*_notes(paired), *([ONE_TRACE] if len(groups) == 1 else ())),
@@ -126,7 +127,7 @@ def decide(groups: Sequence[Sequence[float]], margin: float) -> tuple[Verdict, l
         return "inconclusive", ["no question was scored under both"]
     difference, error = _effect(groups)
     if difference is None or error is None:
-        return "inconclusive", ["one trace: no interval can be computed; more traces are needed"]
+        return "inconclusive", ["one independent trace: no interval can be computed; more traces are needed"]
     return _decide_by_interval(difference, error, len(groups), margin)
 
 
@@ -155,7 +156,7 @@ def _decide_by_interval(difference: float, error: float, traces: int, margin: fl
         return "pass", [f"better: the lower 95 % bound {low:+.1%} is above zero"]
     if mde > margin:
         return "inconclusive", [
-            f"underpowered: the smallest effect that {traces} traces can show is {mde:.1%}, the margin {margin:.1%}; add traces or widen the margin"
+            f"underpowered: the smallest effect that {traces} independent traces can show is {mde:.1%}, the margin {margin:.1%}; add traces or widen the margin"
         ]
     if low > -margin:
         return "pass", [f"not worse: the lower 95 % bound {low:+.1%} is above the margin {-margin:+.1%}"]
@@ -183,12 +184,6 @@ def _effect(groups: Sequence[Sequence[float]]) -> tuple[float | None, float | No
 def _bounds(difference: float, error: float, traces: int) -> tuple[float, float]:
     reach = t_quantile(LEVEL, traces - 1) * error
     return difference - reach, difference + reach
-
-
-def _planned(traces: int, probes: int) -> float | None:
-    if not traces:
-        return None
-    return detectable_planned(traces, probes / traces, discordance=PLANNED_DISCORDANCE, correlation=PLANNED_CORRELATION)
 
 
 def _arms(records: Iterable[RunRecord], name: str) -> dict[str, Arm]:

@@ -7,7 +7,9 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from ullage.compare import IDENTICAL
-from ullage.gate import PLANNED_CORRELATION, PLANNED_DISCORDANCE, Broken, Judgement, exit_code, overall
+from ullage.comparison_table import shown_traces
+from ullage.gate import Broken, Judgement, exit_code, overall
+from ullage.intervals import PLANNED_CORRELATION, PLANNED_DISCORDANCE
 from ullage.markdown import code, inline, table
 from ullage.plain import plain
 from ullage.tables import DIGITS, UNKNOWN
@@ -68,7 +70,7 @@ def comment(judgements: Sequence[Judgement], margin: float) -> str:
             UNKNOWN if j.interval is None else f"{_points(j.interval[0])} to {_points(j.interval[1])}",
             _points(j.mde, sign=False),
             _points(j.mde_planned, sign=False),
-            str(j.traces),
+            shown_traces(j.traces, j.groups),
             str(j.probes),
         )
         for j in judgements
@@ -102,7 +104,7 @@ def lines(judgements: Sequence[Judgement], margin: float) -> list[str]:
         bounds = UNKNOWN if j.interval is None else f"{_points(j.interval[0])} to {_points(j.interval[1])}"
         found.append(
             f"  retention {_points(j.difference)} points (95 % bounds {bounds}), margin {100 * margin:g}; minimum detectable effect "
-            f"{_points(j.mde, sign=False)} observed, {_points(j.mde_planned, sign=False)} planned; {j.traces} traces, {j.probes} probes"
+            f"{_points(j.mde, sign=False)} observed, {_points(j.mde_planned, sign=False)} planned; {shown_traces(j.traces, j.groups)} traces, {j.probes} probes"
         )
         found += [f"  {item.kind} {item.name} on {item.trace}: {item.detail}" for item in j.zero_tolerance[:LISTED]]
         found += [f"  note: {note}" for note in j.notes]
@@ -119,7 +121,7 @@ def _cases(judgement: Judgement, margin: float, on_inconclusive: str) -> list[ET
         _child(retention, "skipped", text)
     figures = (
         f"difference {_points(judgement.difference)} points, MDE {_points(judgement.mde, sign=False)}, "
-        f"planned {_points(judgement.mde_planned, sign=False)}, margin {100 * margin:g}, traces {judgement.traces}, probes {judgement.probes}"
+        f"planned {_points(judgement.mde_planned, sign=False)}, margin {100 * margin:g}, traces {shown_traces(judgement.traces, judgement.groups)}, probes {judgement.probes}"
     )
     ET.SubElement(retention, "system-out").text = figures
     tolerance = _case(judgement, "zero tolerance")
@@ -205,6 +207,7 @@ def _judgement_json(judgement: Judgement) -> dict[str, Any]:
         "mde_planned": rounded(judgement.mde_planned),
         "zero_tolerance": [_broken_json(item) for item in judgement.zero_tolerance],
         "traces": judgement.traces,
+        "groups": judgement.groups,
         "probes": judgement.probes,
         "questions": judgement.questions,
         "notes": list(judgement.notes),

@@ -1,17 +1,18 @@
 """Uncertainty with the trace as the unit: t intervals, cluster bootstrap, sign flips, Holm, detectable effects, ranks.
 
-Probes of one trace share a session and are not independent, so every function here takes one value a trace (a cluster).
+Probes of one trace share a session and are not independent, and neither are traces that tell one story with other names. So
+every function here takes one value a cluster: a trace, or a group of traces.
 Pure; the bootstrap is seeded. Formulas are those of Miller 2024 (clustered errors) and the standard texts named below.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import product
 from statistics import fmean, stdev
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
@@ -21,14 +22,17 @@ DRAWS = 10_000
 """Bootstrap draws: the Monte Carlo error of a 2.5 % limit is then below 0.2 points of probability."""
 SEED = 20_240_501
 """Seed of the bootstrap; fixed so that equal inputs give equal bytes."""
+PLANNED_DISCORDANCE, PLANNED_CORRELATION = 0.20, 0.05
+"""What the planned effect assumes: one paired answer in five differs, and those of a trace correlate by .05."""
 SIGN_FLIP_BELOW = 15
 """Traces below which p comes from all sign flips of the trace differences: the t distribution needs more than that."""
 
 Method = Literal["t", "bootstrap"]
+_T = TypeVar("_T")
 
 
 class Interval(Struct, frozen=True, kw_only=True):
-    """A two-sided interval at ``level`` over ``clusters`` traces, and how it was made."""
+    """A two-sided interval at ``level`` over ``clusters`` independent traces or groups of traces, and how it was made."""
 
     low: float
     high: float
@@ -68,8 +72,21 @@ def t_quantile(probability: float, freedom: float) -> float:
     return (low + high) / 2
 
 
+def clustered(pairs: Iterable[tuple[str, _T]]) -> list[list[_T]]:
+    """Values by cluster, clusters in the order in which they come: what one cluster holds is not independent."""
+    groups: dict[str, list[_T]] = {}
+    for cluster, value in pairs:
+        groups.setdefault(cluster, []).append(value)
+    return list(groups.values())
+
+
+def cluster_means(pairs: Iterable[tuple[str, float]]) -> list[float]:
+    """One mean a cluster: what an interval may take as independent observations."""
+    return [fmean(group) for group in clustered(pairs)]
+
+
 def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval | None:
-    """Two-sided t interval of the mean of one value a trace; none with fewer than two traces."""
+    """Two-sided t interval of the mean of one value a cluster; none with fewer than two."""
     if len(values) < 2:
         return None
     reach = t_quantile((1 + level) / 2, len(values) - 1) * standard_error(values)
@@ -160,6 +177,13 @@ def detectable_planned(traces: int, probes: float, *, discordance: float, correl
         return None
     error = math.sqrt(discordance * (1 + (probes - 1) * correlation) / (traces * probes))
     return detectable(error, traces)
+
+
+def planned_effect(groups: int, probes: int) -> float | None:
+    """The planned effect of a paired comparison over so many independent groups of traces with so many probes in all."""
+    if not groups:
+        return None
+    return detectable_planned(groups, probes / groups, discordance=PLANNED_DISCORDANCE, correlation=PLANNED_CORRELATION)
 
 
 def correlation_within(groups: Sequence[Sequence[float]]) -> float | None:

@@ -12,7 +12,7 @@ from statistics import fmean
 
 from msgspec import Struct
 
-from ullage.intervals import none_seen_bound, t_interval
+from ullage.intervals import clustered, none_seen_bound, t_interval
 from ullage.records import RunRecord
 from ullage.scored import Scored, headline, scored
 from ullage.scoring import SUPERSEDED
@@ -38,13 +38,20 @@ class Figure(Struct, frozen=True, kw_only=True):
 
 
 def common(records: Iterable[RunRecord]) -> list[tuple[Scored, ...]]:
-    """For each record the questions that retention is made of: facts, at the checkpoints that all strategies share."""
-    return [headline(scored(record)) for record in records]
+    """For each cluster the questions that retention is made of: facts, at the checkpoints that all strategies share."""
+    return _by_cluster(records, headline)
 
 
 def examined(records: Iterable[RunRecord]) -> list[tuple[Scored, ...]]:
-    """For each record all questions of examinations that were held, decoys and those after compactions included."""
-    return [tuple(item for item in scored(record) if item.score is not None and not item.exam.dead) for record in records]
+    """For each cluster all questions of examinations that were held, decoys and those after compactions included."""
+    return _by_cluster(records, lambda items: tuple(item for item in items if item.score is not None and not item.exam.dead))
+
+
+def _by_cluster(
+    records: Iterable[RunRecord], choose: Callable[[tuple[Scored, ...]], tuple[Scored, ...]]
+) -> list[tuple[Scored, ...]]:
+    groups = clustered((record.cluster, choose(scored(record))) for record in records)
+    return [tuple(item for items in group for item in items) for group in groups]
 
 
 def retention(traces: Traces) -> Figure:

@@ -133,6 +133,20 @@ _RETENTION = (
     ("unscorable", "count", "answers that could not be graded; they are in no mean", "count", "this project"),
     ("traces_scored", "count", "traces on which retention is known", "count", "this project"),
     (
+        "groups_scored",
+        "count",
+        "independent groups among them: a trace alone, or all that tell one story (seeds of a playbook, trials of a task)",
+        "count; means and intervals are over groups",
+        "Miller 2024, clustered errors",
+    ),
+    (
+        "mde_planned",
+        "share",
+        "smallest difference that a paired comparison on these traces is planned to see, before any result",
+        "(t₀.₉₅ + t₀.₈₀) √(d (1 + (m − 1) ρ) / (J m)), d = 0.20, ρ = 0.05, J groups of m probes",
+        "methodology 5.8",
+    ),
+    (
         "retention_by_age",
         "share",
         "retention by how many compactions the evidence has been out of its raw form",

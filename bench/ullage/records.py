@@ -56,6 +56,7 @@ class TraceNote(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens: int = 0
     licence: str = ""
     split: str = ""
+    group: str = ""
     starts_midway: bool = False
 
 
@@ -180,6 +181,11 @@ class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True
     def key(self) -> tuple[str, str]:
         """Spec and trace digest: unique in a run."""
         return self.spec, self.inputs.trace
+
+    @property
+    def cluster(self) -> str:
+        """What is independent of other records: the trace, or all traces that tell the same story."""
+        return self.trace.group or self.inputs.trace
 
     @property
     def usage(self) -> Usage:

@@ -53,9 +53,13 @@ def _values(inner: str, text: str) -> list[str]:
 
 
 def halves(records: Sequence[RunRecord]) -> tuple[set[str], set[str]]:
-    """Trace digests in two halves: every second one in the order of digests, so that the split knows nothing of results."""
-    digests = sorted({record.inputs.trace for record in records})
-    return set(digests[::2]), set(digests[1::2])
+    """Trace digests in two halves: every second cluster in the order of names, so that the split knows nothing of results."""
+    clusters: dict[str, set[str]] = {}
+    for record in records:
+        clusters.setdefault(record.cluster, set()).add(record.inputs.trace)
+    names = sorted(clusters)
+    first, second = (set[str]().union(*(clusters[name] for name in names[start::2])) for start in (0, 1))
+    return first, second
 
 
 def sweep_summary(records: Sequence[RunRecord], specs: Sequence[str], objective: Objective) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ullage.books import breaks_by_cause, build_carry
 from ullage.exams import is_compaction
-from ullage.intervals import Interval, bootstrap, rank_intervals, t_interval
+from ullage.intervals import Interval, bootstrap, cluster_means, planned_effect, rank_intervals, t_interval
 from ullage.measures import memory_figures
 from ullage.pricing import Money, usd
 from ullage.records import RunRecord
@@ -29,6 +29,8 @@ class TraceScores:
     """The retention figures of one trace: means over its questions at the common checkpoints."""
 
     trace: str
+    cluster: str
+    probes: int
     questions: int
     unscorable: int
     retention: float | None
@@ -104,6 +106,8 @@ def trace_scores(record: RunRecord) -> TraceScores:
     counted = headline(items)
     return TraceScores(
         trace=record.inputs.trace,
+        cluster=record.cluster,
+        probes=len({item.asked.probe.id for item in counted}),
         questions=len(counted),
         unscorable=sum(item.score is None for item in items if item.exam.kind != "compaction"),
         retention=mean(item.score for item in counted),
@@ -131,22 +135,28 @@ def label_of(records: Iterable[RunRecord]) -> str:
 
 
 def _put_retention(figures: Figures, traces: Sequence[TraceScores]) -> None:
-    raw = [t.retention for t in traces if t.retention is not None]
+    held = [(t.cluster, t.retention) for t in traces if t.retention is not None]
+    raw = cluster_means(held)
     nothing = "no probe was eligible and asked at a common checkpoint"
     figures.put("questions", sum(t.questions for t in traces))
     figures.put("unscorable", sum(t.unscorable for t in traces))
-    figures.put("traces_scored", len(raw))
+    figures.put("traces_scored", len(held))
+    figures.put("groups_scored", len(raw))
+    figures.put("mde_planned", planned_effect(len(raw), sum(t.probes for t in traces)), "it needs two independent traces")
     figures.put("retention", fmean(raw) if raw else None, nothing)
     found = t_interval(raw)
-    figures.put("interval", _within_shares(pair_of(found)), nothing if not raw else "an interval needs at least two traces")
+    figures.put(
+        "interval", _within_shares(pair_of(found)), nothing if not raw else "an interval needs at least two independent traces"
+    )
     for key in ("survival", "floor", "ceiling"):
-        figures.put(key, mean(getattr(t, key) for t in traces), nothing if not raw else f"no answer gave a {key}")
+        known = [(t.cluster, value) for t in traces if (value := getattr(t, key)) is not None]
+        figures.put(key, mean(cluster_means(known)), nothing if not raw else f"no answer gave a {key}")
     _put_normalised(figures, traces)
 
 
 def _put_normalised(figures: Figures, traces: Sequence[TraceScores]) -> None:
     known = [
-        (t.retention, t.floor, t.ceiling)
+        (t.cluster, (t.retention, t.floor, t.ceiling))
         for t in traces
         if t.retention is not None and t.floor is not None and t.ceiling is not None
     ]
@@ -154,13 +164,15 @@ def _put_normalised(figures: Figures, traces: Sequence[TraceScores]) -> None:
         for key in ("retention_normalised", "interval_normalised"):
             figures.put(key, None, "no trace has retention, floor and ceiling")
         return
-    columns = tuple(zip(*known, strict=True))
+    columns = tuple(cluster_means((cluster, values[n]) for cluster, values in known) for n in range(3))
     raw, floor, ceiling = map(fmean, columns)
     value = normalised(raw, floor, ceiling)
     reason = f"ceiling {ceiling:.2f} and floor {floor:.2f} are less than {SMALLEST_SPAN} apart"
     figures.put("retention_normalised", value, reason)
     found = None if value is None else bootstrap(columns, lambda r, f, c: (r - f) / (c - f))
-    figures.put("interval_normalised", pair_of(found), reason if value is None else "an interval needs at least two traces")
+    figures.put(
+        "interval_normalised", pair_of(found), reason if value is None else "an interval needs at least two independent traces"
+    )
 
 
 def _put_ranks(entries: Sequence[dict[str, Any]], groups: Mapping[str, Sequence[RunRecord]]) -> None:
@@ -169,9 +181,10 @@ def _put_ranks(entries: Sequence[dict[str, Any]], groups: Mapping[str, Sequence[
         entry["rank"] = None
         entry["reasons"]["rank"] = "a rank needs two strategies scored on the same two traces"
     ranked = [entry for entry in entries if entry["kind"] == "strategy" and entry["retention"] is not None]
-    scores = [{r.inputs.trace: trace_scores(r).retention for r in groups[entry["spec"]]} for entry in ranked]
-    shared = [trace for trace in scores[0] if all(found.get(trace) is not None for found in scores)] if len(scores) > 1 else []
-    found = rank_intervals([[row[trace] or 0.0 for trace in shared] for row in scores]) if shared else None
+    scores = [{r.inputs.trace: trace_scores(r) for r in groups[entry["spec"]]} for entry in ranked]
+    shared = [t for t in scores[0] if all(t in row and row[t].retention is not None for row in scores)] if len(scores) > 1 else []
+    rows = [cluster_means((row[trace].cluster, row[trace].retention or 0.0) for trace in shared) for row in scores]
+    found = rank_intervals(rows) if shared else None
     for entry, pair in zip(ranked, found or (), strict=False):
         entry["rank"] = list(pair)
         del entry["reasons"]["rank"]
@@ -328,7 +341,18 @@ def table_notes(summary: Mapping[str, Any]) -> list[str]:
     labels = sorted({entry["usd_label"] for entry in summary["strategies"]})
     over = [(entry["spec"], entry["over_budget"]) for entry in summary["strategies"] if entry.get("over_budget")]
     notes += [f"{spec} was over the budget at {at['over']} of {at['exams']} examinations" for spec, at in over if at["over"]]
+    notes += _power_notes(summary)
     return [*notes, f"dollars are {' and '.join(labels)}; retention is the mean over traces of the share of questions answered"]
+
+
+def _power_notes(summary: Mapping[str, Any]) -> list[str]:
+    """How many independent traces the intervals rest on, and what a paired comparison on them is planned to see."""
+    scored_on = {(e["traces_scored"], e["groups_scored"], e["mde_planned"]) for e in summary["strategies"] if e["groups_scored"]}
+    return [
+        (f"{traces} traces tell {groups} stories: intervals count a story once; " if groups < traces else "")
+        + (f"a paired comparison is planned to see differences from {percent(effect)}" if effect else "one story: no interval")
+        for traces, groups, effect in sorted(scored_on, key=repr)
+    ]
 
 
 def _cells(entry: Mapping[str, Any]) -> tuple[str, ...]:

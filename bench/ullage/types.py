@@ -126,7 +126,11 @@ class Provenance(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TraceMeta(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a trace comes from and what its client assumed. ``reserve`` is the output room kept free, in tokens."""
+    """Where a trace comes from and what its client assumed. ``reserve`` is the output room kept free, in tokens.
+
+    ``group`` names the story that a trace tells where others tell it too (seeds of one playbook, trials of one task): such
+    traces are not independent, and intervals count them as one.
+    """
 
     format: str = ""
     source: str = ""
@@ -138,6 +142,7 @@ class TraceMeta(Struct, frozen=True, kw_only=True, omit_defaults=True):
     window: int | None = None
     reserve: int | None = None
     split: str = ""
+    group: str = ""
     extra: JsonText = ""
 
 

@@ -270,6 +270,7 @@ def _common(prepared: Prepared, text: str, options: RunOptions, sheet: PriceShee
             tokens=prepared.transcript.tokens(),
             licence=trace.meta.licence,
             split=trace.meta.split,
+            group=trace.meta.group,
             starts_midway=trace.starts_midway,
         ),
         "inputs": Inputs(

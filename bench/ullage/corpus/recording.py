@@ -115,5 +115,6 @@ def _meta(playbook: Playbook, name: str, seed: int) -> TraceMeta:
         language=playbook.language,
         window=playbook.window,
         split=playbook.split,
+        group=name,
         extra=canonical_json({"playbook": name, "seed": seed, "domain": playbook.domain}),
     )

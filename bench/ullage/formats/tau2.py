@@ -72,7 +72,13 @@ def _trace(simulation: dict[str, Any], number: int, info: dict[str, Any], source
         tools=tool_specs(environment.get("tool_defs")),
         messages=tuple(talk.messages),
         calls=tuple(talk.calls),
-        meta=TraceMeta(format="tau2", source=source.path.name, model=main_model(talk.calls) or model, extra=canonical_json(kept)),
+        meta=TraceMeta(
+            format="tau2",
+            source=source.path.name,
+            model=main_model(talk.calls) or model,
+            group=f"{kept['domain']}/{kept['task_id']}" if "task_id" in kept else "",
+            extra=canonical_json(kept),
+        ),
         provenance=provenance_of(talk.calls, "read" if cached else "none"),
     )
 

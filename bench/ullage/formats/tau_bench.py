@@ -49,4 +49,5 @@ def _trace(episode: Any, number: int, source: Source) -> Trace | None:
     name = f"{stem}#{number + 1}"
     trace = chat_trace(name, rows, source=source.path.name, form="tau_bench")
     kept = {key: episode[key] for key in ("task_id", "trial", "reward") if episode.get(key) is not None}
-    return msgspec.structs.replace(trace, meta=msgspec.structs.replace(trace.meta, extra=canonical_json(kept)))
+    group = f"{stem}/{kept['task_id']}" if "task_id" in kept else ""
+    return msgspec.structs.replace(trace, meta=msgspec.structs.replace(trace.meta, group=group, extra=canonical_json(kept)))

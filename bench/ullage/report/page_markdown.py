@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ullage.breakdowns import AGE_GROUPS, Cell, by_age, by_type
+from ullage.breakdowns import AGE_GROUPS, Cell, by_age, by_form, by_type
 from ullage.markdown import code, inline, table
 from ullage.records import quote
 from ullage.report import findings
@@ -32,6 +32,8 @@ def page_markdown(run: str, summary: Mapping[str, Any], shown: Shown, charts: Se
         "\n".join(f"- {inline(note)}" for note in table_notes(summary)),
         "## Retention by age, in compactions",
         _cells({spec: by_age(shown.groups[spec]) for spec in shown.strategies}, [label for _, _, label in AGE_GROUPS]),
+        "## Retention of prose and of typed values",
+        _cells({spec: by_form(shown.groups[spec]) for spec in shown.groups}, []),
         "## Retention by probe type",
         _cells({spec: by_type(shown.groups[spec]) for spec in shown.groups}, []),
         *(f"![{inline(chart.title)}](charts/{chart.slug}.png)\n\n*{inline(chart.caption)}*" for chart in charts),
