@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
+from ullage.corpus.pressure import pressure
 from ullage.corpus.stats import QUANTILES, TraceStatistics, probe_counts, quantile, result_sizes, statistics_of
 from ullage.errors import UserError
 from ullage.tokens import TextCounter, tiktoken_counter
@@ -23,7 +24,12 @@ def tables(shelf: Sequence[tuple[Trace, ProbeBank]], real: Sequence[Trace] = ())
     """The computed parts of the card by name; ``real`` are sessions to compare the sizes of tool results with."""
     count = tiktoken_counter()
     figures = [statistics_of(trace, count) for trace, _ in shelf]
-    return {"traces": _traces(shelf, figures), "summary": _summary(figures), "sizes": _sizes(shelf, figures, real, count)}
+    return {
+        "traces": _traces(shelf, figures),
+        "summary": _summary(figures),
+        "window": pressure(trace for trace, _ in shelf),
+        "sizes": _sizes(shelf, figures, real, count),
+    }
 
 
 def fill(path: Path, parts: dict[str, str]) -> None:
