@@ -83,7 +83,7 @@ class Conversation:
     def add(
         self,
         row: dict[str, Any],
-        number: int,
+        number: int | str,
         *,
         at: int | None = None,
         usage: Usage | None = None,
@@ -92,7 +92,10 @@ class Conversation:
         counted: bool = True,
         extra: str = "",
     ) -> None:
-        """Take one message; an assistant message is a call unless it is not ``counted``. ``extra`` goes to the call."""
+        """Take one message, ``number`` being its place; an assistant message is a call unless it is not ``counted``.
+
+        ``extra`` goes to the call.
+        """
         message = self._message(row, f"{self.name}/{number}", at, human=human)
         if message.role == "assistant" and counted:
             place = len(self.messages)
