@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from ullage.errors import UserError
 from ullage.formats.ullage_jsonl import write_traces
 from ullage.testing import make_trace
 
+LONGHAUL = Path(__file__).parent.parent / "datasets" / "longhaul"
 MESSAGES = [
     {"role": "system", "content": "You fix bugs."},
     {"role": "user", "content": "Fix the parser."},
@@ -119,3 +123,32 @@ def test_banks_that_lie_beside_traces_are_the_ones_that_are_asked(tmp_path: Path
     for given in (str(folder), str(folder / "t.jsonl.gz"), "mine", "mine/dev"):
         assert find_banks((given,))[trace.digest] == bank
     assert {t.digest for t in load_bundled().traces} <= find_banks(()).keys()
+
+
+LOADED = """
+import json, sys
+import datasets
+datasets.disable_progress_bars()
+found = {}
+for config in ("traces", "banks"):
+    loaded = datasets.load_dataset(sys.argv[1], config)
+    found[config] = {split: [row.get("id") or row["trace"] for row in loaded[split]] for split in loaded}
+row = datasets.load_dataset(sys.argv[1])["dev"][0]
+found["first"] = [row["messages"][0]["role"], row["meta"]["source"], len(row["calls"])]
+print(json.dumps(found))
+"""
+
+
+def test_a_checkout_loads_through_hugging_face_datasets(tmp_path: Path) -> None:
+    """The card names two configurations with two splits each; every file is a row, traces and banks of the same names."""
+    pytest.importorskip("datasets", minversion="4.7")
+    quiet = os.environ | {"HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+    command = [sys.executable, "-c", LOADED, str(LONGHAUL)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=quiet, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    for split in ("dev", "test"):
+        names = {path.name.removesuffix(".jsonl.gz") for path in (LONGHAUL / split).glob("*.jsonl.gz")}
+        assert set(found["traces"][split]) == set(found["banks"][split]) == names
+    assert found["first"][:2] == ["user", "longhaul"]
+    assert found["first"][2] >= 100
