@@ -193,7 +193,7 @@ def _delay(missed: bool, rng: random.Random) -> int:  # noqa: FBT001 - whether t
 def _leaves(kind: str, late: int, week: int, year: Year, rng: random.Random) -> bool:
     chance = {"regular": 0.010, "trial": 0.10, "staff": 0.002}[kind]
     if week in (year.price_week, year.price_week + 1):
-        chance += 0.012
+        chance += 0.018
     return rng.random() < chance + (0.15 if late >= 2 and kind != "staff" else 0.0)
 
 
