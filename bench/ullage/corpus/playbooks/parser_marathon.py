@@ -123,5 +123,5 @@ def _values(rng: random.Random) -> dict[str, str]:
         "target_old": f"0.{minor + 1}.0", "target_new": f"1.0.{rng.choice(('0', '0rc1'))}", "owner": women[0], "firmware": men[0], "reviewer_old": men[1], "reviewer_new": women[1], "support": women[2], "author": men[2],
         "branch_old": f"{ticket.lower()}-revive", "branch_new": f"revive/{rng.choice(('second-wind', 'old-growth', 'cuttings', 'understory'))}", "bad_week": str(rng.randrange(6, 20)),
         "demo_old": rng.choice(("Tuesday at ten", "Wednesday at nine")), "demo_new": rng.choice(("Thursday at three", "Friday at eleven")), "machines": str(rng.randrange(140, 900)), "old_year": str(rng.randrange(2009, 2015)),
-        "customer": rng.choice(("the waterworks of Lindau", "the lock keepers of Ostmoor", "the ferry of Rathlin", "the dairy at Falkum")), "fuzz_seed": str(rng.randrange(1000, 9999)), "budget": str(rng.choice((300, 400, 500))), "left": "0",
+        "customer": rng.choice(("the waterworks of Lindau", "the lock keepers of Ostmoor", "the ferry of Rathlin", "the dairy at Falkum")), "fuzz_seed": str(rng.randrange(1000, 9999)), "budget": str(rng.choice((1500, 2000, 2500))), "left": "0",
     }  # fmt: skip
