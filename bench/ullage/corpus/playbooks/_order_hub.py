@@ -23,10 +23,48 @@ GOOD_REQUEST = (
 GOOD_ORDER = (
     'id="o-1", paid=120, status="paid", user="u-77", items=["a", "b"], stock=20, coupon_until="2026-02-01", total=300, coupon_from=100, coupon_used=False, '
     'points=500, shipped=False, tracking="SF1", invoiced=False, invoice_no="FP-9", reviewed=False, slot_left=3, balance=900, tries=0, captcha="8841", '
-    'members=1, group_size=3, group_over=False, blocked=["南极"], weight=900'
+    'members=1, group_size=3, group_over=False, red_until="2026-03-01", red_part=0, host="u-77", final_left=0, blocked=["南极"], weight=900'
 )
 ORDER_KEYS = set(re.findall(r"(\w+)=", GOOD_ORDER)) - {"points", "user", "captcha"}
 RENAMED = {"points_wanted": "points"}
+COMMON = ("order_closed", "not_owner", "reason_missing", "reason_too_long", "phone_format", "captcha", "items_empty")
+"""Rules that any action may have."""
+OWN = {
+    "order": (
+        "stock_short",
+        "quantity_zero",
+        "items_too_many",
+        "address_short",
+        "region_blocked",
+        "weight_limit",
+        "red_packet_expired",
+    ),
+    "refund": ("amount_above_paid", "amount_not_positive", "shipped", "window_passed", "invoice_done", "red_packet_cash"),
+    "return": ("window_passed", "picture_count", "amount_above_paid", "not_shipped"),
+    "exchange": ("window_passed", "picture_count", "stock_short", "not_shipped"),
+    "address": ("address_short", "region_blocked", "shipped"),
+    "phone": ("shipped", "password_tries"),
+    "invoice": ("invoice_title", "tax_number", "invoice_done", "amount_not_positive"),
+    "coupon": ("coupon_expired", "coupon_minimum", "coupon_used", "gift_self", "red_packet_expired"),
+    "points": ("points_short", "amount_not_positive", "stock_short"),
+    "gift": ("gift_self", "address_short", "region_blocked", "stock_short"),
+    "group": ("group_full", "group_over", "host_only", "stock_short"),
+    "review": ("rating_range", "review_words", "review_twice", "picture_count"),
+    "pickup": ("slot_past", "slot_full", "weight_limit", "address_short"),
+    "delivery": ("slot_past", "slot_full", "not_shipped", "region_blocked"),
+    "card": ("card_balance", "password_tries", "amount_not_positive"),
+    "wallet": ("card_balance", "password_tries", "amount_not_positive"),
+    "seckill": ("stock_short", "quantity_zero", "region_blocked", "password_tries"),
+    "presale": ("final_left", "card_balance", "password_tries", "amount_not_positive"),
+    "warranty": ("window_passed", "picture_count", "not_shipped"),
+    "receipt": ("not_shipped", "picture_count", "review_twice"),
+}
+"""Rules of a kind of action, by the first word of its name."""
+ALWAYS = {
+    "order_confirm": "card_balance", "refund_partial": "red_packet_cash", "invoice_apply": "invoice_done", "coupon_use": "coupon_minimum",
+    "group_open": "host_only", "group_join": "group_full", "review_write": "picture_count", "presale_pay": "final_left",
+}  # fmt: skip
+"""Rules that the story needs in an action."""
 LOGS = ("request checked", "rules passed", "handing over to store", "audit written", "result built")
 
 
@@ -53,12 +91,21 @@ def read_checks(parts: dict[str, str]) -> list[Check]:
 def handlers(checks: list[Check], rng: random.Random) -> dict[str, str]:
     """All handler modules and their tests."""
     files = {}
+    known = {check.name: check for check in checks}
     for name, title in zip(MODULES, TITLES, strict=True):
-        some = rng.sample(checks, rng.randrange(4, 8))
+        some = [known[rule] for rule in _rules(name, rng)]
         files[f"orders/handlers/{name}.py"] = _module(name, title, some, rng)
         files[f"tests/test_{name}.py"] = _tests(name, some)
     files["tests/good.py"] = f'"""一份合规的请求和订单。"""\n\nREQUEST = dict({GOOD_REQUEST})\nORDER = dict({GOOD_ORDER})\n'
     return files
+
+
+def _rules(name: str, rng: random.Random) -> list[str]:
+    own = OWN[name.split("_", maxsplit=1)[0]]
+    some = rng.sample(own, min(len(own), rng.randrange(2, 5))) + rng.sample(COMMON, rng.randrange(2, 4))
+    if name in ALWAYS and ALWAYS[name] not in some:
+        some[0] = ALWAYS[name]
+    return some
 
 
 def _module(name: str, title: str, checks: list[Check], rng: random.Random) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shlex
+from collections.abc import Container, Iterator, Sequence
 
 from ullage.corpus.playbooks import _order_hub
 from ullage.corpus.playbooks._order_hub import Check
@@ -14,6 +15,19 @@ from ullage.corpus.workspace import Workspace
 PEOPLE = ("高嘉树", "沈知微", "罗一鸣", "唐晚晴", "曹景行", "姚若谷", "Nora Lind", "Peter Osei")
 BATCH = 8
 """Handlers between two words of the user."""
+PAIRS, GLANCE, TESTS_TOO = 0.22, 0.15, 0.45
+"""Shares of steps that take two handlers, of single ones that look at the messages alone, and of others that read the tests too."""
+SLIP = "invoice_apply"
+"""The handler in which a placeholder is named wrongly at first."""
+DRAFT = "This coupon can only be used for orders whose total after all other discounts is {minimum} yuan or more"
+"""A translation that is too long for every limit."""
+MARKS = {"<RED>": "红包", "<HOST>": "团长", "<FINAL>": "尾款"}
+TERMS = (
+    ("红包", "red packet", "lucky money"),
+    ("团长", "group host", "group leader"),
+    ("尾款", "final payment", "balance payment"),
+)
+"""Words of the trade with the translation that is decided and the one that is used before."""
 
 
 class CatalogZh(Playbook):
@@ -43,45 +57,94 @@ class CatalogZh(Playbook):
         checks = {c.name: c for c in _order_hub.read_checks(sections(data_file("catalog_zh.files")))}
         stage.play("task", "survey", "design")
         words = ["after_1", "after_2", "after_3", "after_4", "after_5"]
-        notes = stage.notes("batch_notes")
+        remarks = dict(note.split("：", 1) for note in stage.notes("batch_notes"))
         for start in range(0, len(_order_hub.MODULES), BATCH):
-            for name in _order_hub.MODULES[start : start + BATCH]:
-                if name in _order_hub.MODULES[1::3] and notes:
-                    stage.session.say(notes.pop(0))
-                self._module(stage, name, checks)
+            for group in _groups(_order_hub.MODULES[start : start + BATCH], remarks, stage.session.rng):
+                _Move(stage, checks, remarks, drafting=start == 2 * BATCH).group(group)
             stage.play(words.pop(0))
+            values = stage.session.values
             if start == 0:
-                stage.session.values["prefix"] = stage.session.values["prefix_new"]
+                values["prefix"] = values["prefix_new"]
             if start == BATCH:
-                stage.session.values["account"] = stage.session.values["account_new"]
+                values |= {
+                    "account": values["account_new"],
+                    **{f"word_{values[t]}": values[f"{t}_yes"] for t in ("term_a", "term_b")},
+                }
         stage.play("finish", "close")
 
-    def _module(self, stage: Stage, name: str, checks: dict[str, Check]) -> None:
-        """Read a handler, replace its messages one by one, add them to the catalogues, run its tests."""
-        session = stage.session
+
+class _Move:
+    """Moves the messages of one or two handlers: read, replace one by one, register, test."""
+
+    def __init__(self, stage: Stage, checks: dict[str, Check], remarks: dict[str, str], *, drafting: bool) -> None:
+        self.stage, self.session, self.checks, self.remarks = stage, stage.session, checks, remarks
+        self.drafting = drafting
+
+    def group(self, names: list[str]) -> None:
+        """The handlers of one step, with a remark where there is one."""
+        for name in names:
+            if name in self.remarks:
+                self.session.say(self.remarks.pop(name))
+                break
+        self._look(names)
+        found = {name: self._found(name) for name in names}
+        for name in names:
+            self._replace(name, found[name])
+        self._register(found)
+        self.session.call("run_tests", arguments=" ".join(["-q", *(f"tests/test_{name}.py" for name in names)]))
+        if SLIP in names:
+            self.stage.play("slip")
+        if " failed" in self.session.output:
+            raise ValueError(f"{names}: tests fail: {self.session.output[-900:]}")
+
+    def _found(self, name: str) -> list[Check]:
+        text = self.session.workspace.path(f"orders/handlers/{name}.py").read_text(encoding="utf-8")
+        return [c for c in self.checks.values() if f"def check_{c.name}(" in text]
+
+    def _look(self, names: list[str]) -> None:
+        if len(names) == 1 and self.session.rng.random() < GLANCE:
+            arguments = {"pattern": "^def |raise Rejected|import", "path": f"orders/handlers/{names[0]}.py", "context": 1}
+            self.session.call("grep", **arguments)
+        else:
+            paths = [f"orders/handlers/{name}.py" for name in names]
+            paths += [f"tests/test_{names[0]}.py"] * (self.session.rng.random() < TESTS_TOO)
+            self.session.together([("read", {"path": path}) for path in paths])
+
+    def _replace(self, name: str, found: list[Check]) -> None:
         path = f"orders/handlers/{name}.py"
-        text = session.call("read", path=path)
-        found = [c for c in checks.values() if f"def check_{c.name}(" in text]
-        head = {
-            "path": path,
-            "old": "from orders.errors import Rejected\n",
-            "new": "from orders.errors import Rejected\nfrom orders.i18n import t\n",
-        }
-        edits = [head, *(_edit(path, name, check, session.values["prefix"]) for check in found)]
-        if session.rng.random() < 0.55:
-            session.together([("edit", edit) for edit in edits])
+        line = "from orders.errors import Rejected\n"
+        edits = [{"path": path, "old": line, "new": f"{line}from orders.i18n import t\n"}]
+        edits += [_edit(path, name, check, self.session.values["prefix"]) for check in found]
+        if name == SLIP:
+            edits = [edit | {"new": edit["new"].replace(", number=", ", no=")} for edit in edits]
+        if self.session.rng.random() < 0.6:
+            self.session.together([("edit", edit) for edit in edits])
         else:
             for edit in edits:
-                session.call("edit", **edit)
+                self.session.call("edit", **edit)
+
+    def _register(self, found: dict[str, list[Check]]) -> None:
+        values = self.session.values
         lines = [
-            f"{session.values['prefix']}{name}.{c.name}\t{_generic(c)}\t{_english(c, session.values['account'])}" for c in found
+            f"{values['prefix']}{name}.{c.name}\t{_generic(c)}\t{_english(c, values, drafting=self.drafting)}"
+            for name, some in found.items()
+            for c in some
         ]
-        session.call(
-            "bash", command=f"printf '%s\\n' {' '.join(shlex.quote(line) for line in lines)} | python tools/catalog.py add"
-        )
-        session.call("run_tests", arguments=f"-q tests/test_{name}.py")
-        if " failed" in session.output:
-            raise ValueError(f"{name}: tests fail: {session.output[-900:]}")
+        if len(found) > 1:
+            self.session.call("write", path="catalog/pending.tsv", content="\n".join(lines) + "\n")
+            self.session.call("bash", command="python tools/catalog.py add < catalog/pending.tsv && rm catalog/pending.tsv")
+        else:
+            quoted = " ".join(shlex.quote(line) for line in lines)
+            self.session.call("bash", command=f"printf '%s\\n' {quoted} | python tools/catalog.py add")
+
+
+def _groups(names: Sequence[str], remarks: Container[str], rng: random.Random) -> Iterator[list[str]]:
+    """The handlers of a batch, alone or in pairs; those that are remarked on are no pair, and the one with the slip stands alone."""
+    rest = list(names)
+    while rest:
+        alone = SLIP in rest[:2] or all(name in remarks for name in rest[:2])
+        pair = len(rest) > 1 and not alone and rng.random() < PAIRS
+        yield [rest.pop(0) for _ in range(2 if pair else 1)]
 
 
 def _edit(path: str, module: str, check: Check, prefix: str) -> dict[str, str]:
@@ -102,23 +165,23 @@ def _generic(check: Check) -> str:
     return text
 
 
-def _english(check: Check, account: str) -> str:
-    return check.english.replace("Your balance", f"Your {account}")
+def _english(check: Check, values: dict[str, str], *, drafting: bool) -> str:
+    if drafting and check.name == "coupon_minimum":
+        return DRAFT
+    text = check.english.replace("Your balance", f"Your {values['account']}")
+    for mark, term in MARKS.items():
+        text = text.replace(mark, values[f"word_{term}"])
+    return text
 
 
 def _values(rng: random.Random) -> dict[str, str]:
     people = rng.sample(PEOPLE, 4)
-    days = rng.sample(("周三中午", "周四下班前", "周五上午", "下周一"), 2)
+    days = ("下周三中午", "下周四下班前", "下周五上午", "再下周一")
+    early, late = sorted(rng.sample(range(len(days)), 2))
     ticket = f"OH-{rng.randrange(2100, 8800)}"
-    terms = rng.sample(
-        (
-            ("红包", "red packet", "lucky money"),
-            ("团长", "group host", "group leader"),
-            ("尾款", "balance payment", "final payment"),
-        ),
-        2,
-    )
-    return {
+    terms = rng.sample(TERMS, 2)
+    words = {f"word_{term}": no if (term, yes, no) in terms else yes for term, yes, no in TERMS}
+    return words | {
         "ticket": ticket,
         "branch_old": f"feature/{ticket.lower()}",
         "branch_new": f"release/i18n-{rng.randrange(20, 60)}",
@@ -126,8 +189,8 @@ def _values(rng: random.Random) -> dict[str, str]:
         "translator_old": people[1],
         "translator_new": people[2],
         "reviewer": people[3],
-        "due_old": days[0],
-        "due_new": days[1],
+        "due_old": days[early],
+        "due_new": days[late],
         "prefix": "",
         "prefix_new": rng.choice(("err.", "msg.", "oh.")),
         "account": "balance",
