@@ -64,7 +64,7 @@ class DeciderRequest(Struct, frozen=True, kw_only=True):
 class Summarizer(Protocol):
     """Turns a request into a summary. Deterministic unless it says otherwise."""
 
-    def __call__(self, request: SummaryRequest) -> Summary:
+    def __call__(self, request: SummaryRequest, /) -> Summary:
         """Summarise what the request holds."""
         ...
 
@@ -72,7 +72,7 @@ class Summarizer(Protocol):
 class Decider(Protocol):
     """Chooses which of a strategy's tools to call, like a model would; an empty tuple: none."""
 
-    def __call__(self, request: DeciderRequest) -> tuple[ToolRequest, ...]:
+    def __call__(self, request: DeciderRequest, /) -> tuple[ToolRequest, ...]:
         """Choose tools, in the order in which they run."""
         ...
 

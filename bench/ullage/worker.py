@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -47,6 +47,9 @@ from ullage.types import (
     digest_of,
 )
 
+_Asked = TypeVar("_Asked")
+_Answered = TypeVar("_Answered")
+
 
 class Timing(Struct, frozen=True, kw_only=True):
     """Wall time of one strategy on one trace, in nanoseconds: all of its replay, and its own decisions alone."""
@@ -68,7 +71,7 @@ class Finished(Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class Stopwatch:
-    """Times a strategy's decisions as they are made."""
+    """Times a strategy's decisions as they are made, less the time in which it waited for a model."""
 
     total_ns: int = 0
     decisions: int = 0
@@ -81,6 +84,18 @@ class Stopwatch:
         finally:
             self.total_ns += time.perf_counter_ns() - start
             self.decisions += 1
+
+    def waits_for(self, port: Callable[[_Asked], _Answered]) -> Callable[[_Asked], _Answered]:
+        """The same port; the time that it takes is not the strategy's."""
+
+        def ask(request: _Asked) -> _Answered:
+            start = time.perf_counter_ns()
+            try:
+                return port(request)
+            finally:
+                self.total_ns -= time.perf_counter_ns() - start
+
+        return ask
 
 
 @dataclass(slots=True)
@@ -184,7 +199,10 @@ def _replay(
     seen = Watched()
     auditor = Auditor(calls=len(prepared.trace.calls), seed=options.seed, samples=options.audits, decide=watch.decide)
     checkers = _checkers(prepared, strategies)
-    for step in replay(setup_of(prepared, strategies, options, auditor.ask)):
+    setup = setup_of(prepared, strategies, options, auditor.ask)
+    ports = setup.ports
+    ports = replace(ports, summarize=watch.waits_for(ports.summarize), decide=watch.waits_for(ports.decide))
+    for step in replay(replace(setup, ports=ports)):
         proctor.watch(step)
         seen.violations.extend(checkers.check(step))
         seen.compactions.extend(step.compactions)
