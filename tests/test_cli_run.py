@@ -285,3 +285,30 @@ def test_an_estimate_counts_what_live_models_would_be_asked(traces: Path, tmp_pa
     assert live["reader"]["requests"] == found["lexical"]["reader"]["requests"] > 0
     assert live["decider"]["requests"] > found["lexical"]["decider"]["requests"] > 0
     assert live["decider"]["usd"] > 0
+
+
+UNABLE = """
+from ullage.strategy import UNCHANGED, Strategy
+
+class Unable(Strategy):
+    def decide(self, view):
+        return UNCHANGED
+
+    def offered_tools(self):
+        raise RuntimeError("no tools\\ntoday")
+"""
+
+
+def test_a_strategy_that_cannot_say_its_tools_is_named_in_one_line(traces: Path, tmp_path: Path) -> None:
+    """Nothing could be sent, so it is a mistake before the run: exit 2, no traceback."""
+    (tmp_path / "mine.py").write_text(UNABLE)
+    spec = f"{tmp_path / 'mine.py'}:Unable"
+    done = ullage("run", "--strategy", spec, "--traces", traces, "--jobs", "1", "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "ullage: strategy Unable: offered_tools() raised no tools today; expected tools"
+
+
+def test_jobs_below_zero_are_refused() -> None:
+    """One line that says the range."""
+    done = ullage("run", "--strategy", "null", "--jobs", "-3")
+    assert (done.returncode, done.stderr.strip()) == (2, "ullage: Invalid value for '--jobs': -3 is not in the range x>=0.")

@@ -18,6 +18,7 @@ from ullage.bounds import BOUNDS, NO_BILL, load_bound
 from ullage.cache import MINUTE_MS
 from ullage.calibration import calibrate
 from ullage.checking import Checkers
+from ullage.errors import UserError, said_by
 from ullage.examining import Examiner, Paper
 from ullage.exams import Proctor, Sitting
 from ullage.options import RunOptions
@@ -41,6 +42,7 @@ from ullage.types import (
     ProbeBank,
     Row,
     SideRequest,
+    ToolSpec,
     Trace,
     Usage,
     Violation,
@@ -219,14 +221,30 @@ def _replay(
 def _checkers(prepared: Prepared, strategies: Sequence[Strategy]) -> Checkers:
     invariants = [registry.load("invariants", name) for name in registry.names("invariants")]
     promises = tuple(dict.fromkeys(promise for strategy in strategies for promise in strategy.promises))
-    offered = [tool for strategy in strategies for tool in strategy.offered_tools()]
+    offered = offered_by(strategies)
     return Checkers(invariants, prepared.trace, promises=promises, provider="anthropic", offered=offered)
+
+
+def offered_by(strategies: Sequence[Strategy]) -> list[ToolSpec]:
+    """The tools that strategies add to every request; one that cannot say them is a ``UserError``: nothing could be sent."""
+    found: list[ToolSpec] = []
+    for strategy in strategies:
+        name = type(strategy).__name__
+        try:
+            tools = list(strategy.offered_tools())
+        except Exception as error:
+            raise UserError(f"strategy {name}: offered_tools() raised {said_by(error)}; expected tools") from error
+        wrong = [tool for tool in tools if not isinstance(tool, ToolSpec)]
+        if wrong:
+            raise UserError(f"strategy {name}: found {type(wrong[0]).__name__} among its offered tools; expected ToolSpec")
+        found += tools
+    return found
 
 
 def setup_of(prepared: Prepared, strategies: tuple[Strategy, ...], options: RunOptions, ask: Any) -> Setup:
     """The replay of a prepared trace: ports, an open cache, and the tools that its strategies add to every request."""
     trace, counter = prepared.trace, prepared.counter
-    offered = [tool for strategy in strategies for tool in strategy.offered_tools()]
+    offered = offered_by(strategies)
     extra = sum(counter.text(f"{tool.name}\n{tool.description}\n{tool.schema}") for tool in offered)
     ports = Ports(
         summarize=registry.load("summarizers", options.summarizer),

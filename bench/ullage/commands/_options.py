@@ -70,7 +70,7 @@ RUN_OPTIONS = (
     ),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything that is sampled."),
     click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set a parameter of every strategy that has it."),
-    click.option("--jobs", type=int, default=0, metavar="N", help="Processes; default: one a core."),
+    click.option("--jobs", type=click.IntRange(min=0), default=0, metavar="N", help="Processes; default: one a core."),
     click.option(
         "--executor", type=click.Choice(["local", "dask", "ray"]), default="local", show_default=True, help="Where they run."
     ),
