@@ -288,8 +288,11 @@ def test_an_estimate_counts_what_live_models_would_be_asked(traces: Path, tmp_pa
 
 
 UNABLE = """
+from dataclasses import dataclass
+
 from ullage.strategy import UNCHANGED, Strategy
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unable(Strategy):
     def decide(self, view):
         return UNCHANGED
