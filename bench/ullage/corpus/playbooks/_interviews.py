@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 TOPICS = ("怎么开始用的", "平时怎么买", "取货的时候", "错过一次以后", "价格", "品种", "团长", "家里人", "要是你来改")
 LATE = 2
 """How many of the sentences on picking up, counted from the top, tell of the short hours or the late notice."""
+ASIDES = 0.45
+"""Share of answers that trail off into something else."""
 SLOTS: dict[str, tuple[str, ...]] = {
     "neighbor": ("楼上的李姐", "对门的小周", "一楼的王大爷", "跳广场舞的姐妹", "隔壁单元的老同事"),
     "gift": ("一提鸡蛋", "一瓶酱油", "两斤苹果", "一包抽纸"),
@@ -30,7 +33,7 @@ NUMBERS = {
     "fee": (2, 6),
 }
 CITIES = ("合肥", "长沙", "洛阳", "绵阳", "厦门", "保定")
-JOBS = ("会计", "网约车司机", "护士", "程序员", "小店老板", "全职妈妈", "保安", "设计师", "物业管家", "中学老师", "快递站长")
+JOBS = ("会计", "网约车司机", "护士", "程序员", "小店老板", "自由职业", "保安", "设计师", "物业管家", "中学老师", "快递站长")
 RETIRED = ("退休教师", "退休工人", "退休会计", "退休护士")
 HOMES = ("独居", "夫妻二人", "有学龄孩子", "三代同住", "合租")
 MOODS = ("顺利", "顺利", "一般", "麻烦", "没去成")
@@ -83,29 +86,49 @@ def transcript(person: Person, bank: dict[str, list[str]], rng: random.Random, d
         "",
     ]
     clock = rng.randrange(40, 95)
+    pairs = [(asked, answer) for asked, *answers in (line.split("｜") for line in bank["追问"]) for answer in answers]
+    probing = rng.sample(pairs, len(pairs))
     for topic in TOPICS:
         lines += [f"[{_clock(clock)}] 访：{_question(topic, rng)}"]
         clock += rng.randrange(6, 15)
         cores = bank[topic][:LATE] if topic == "取货的时候" and person.missed >= 2 else bank[topic]
-        said = rng.choice(bank["opening"]) + rng.choice(cores)
-        extra = rng.sample(bank[f"{topic}.细节"], 2)
+        said = rng.choice(bank["opening"]) + rng.choice(fitting(cores, person))
+        extra = rng.sample(fitting(bank[f"{topic}.细节"], person), 2)
         lines += [f"[{_clock(clock)}] {person.code}：{_fill(said + extra[0], rng)}"]
         clock += rng.randrange(20, 60)
-        for _ in range(rng.randrange(1, 3)):
-            lines += [f"[{_clock(clock)}] 访：{rng.choice(bank['追问'])}"]
+        for _ in range(rng.randrange(1, 4)):
+            asked, answer = probing.pop()
+            lines += [f"[{_clock(clock)}] 访：{asked}"]
             clock += rng.randrange(4, 12)
-            lines += [
-                f"[{_clock(clock)}] {person.code}：{_fill(rng.choice(bank['追问答']), rng)}{rng.choice(bank['aside']) if rng.random() < 0.45 else ''}"
-            ]
+            aside = rng.choice(fitting(bank["aside"], person)) if rng.random() < ASIDES else ""
+            lines += [f"[{_clock(clock)}] {person.code}：{_fill(answer, rng)}{aside}"]
             clock += rng.randrange(10, 40)
         lines += [f"[{_clock(clock)}] {person.code}：{_fill(extra[1], rng)}", ""]
         clock += rng.randrange(15, 50)
     return "\n".join(lines) + "\n"
 
 
+def fitting(sentences: Sequence[str], person: Person) -> list[str]:
+    """The sentences that a person of this age and household can say."""
+    return [s for s in sentences if all(fits(person) for words, fits in _FITS if re.search(words, s))]
+
+
+_FITS: tuple[tuple[str, Callable[[Person], bool]], ...] = (
+    ("老伴", lambda p: p.home == "夫妻二人" and p.age >= 50),
+    ("室友", lambda p: p.home == "合租"),
+    ("我一个人住", lambda p: p.home == "独居"),
+    ("三代同堂|我妈|老人牙口", lambda p: p.home == "三代同住"),
+    ("孩子睡|我孩子|带两个孩子|大的上|孩子在旁边", lambda p: p.home == "有学龄孩子"),
+    ("我女儿|我儿子|腿脚|老人家|儿女", lambda p: p.age >= 50),
+    ("我老公|我对象", lambda p: p.home in ("夫妻二人", "有学龄孩子") and p.age < 60),
+    ("地铁|下班|公司|单位|上班|同事", lambda p: p.age < 60),
+)
+"""Words that only some people say."""
+
+
 def diary(person: Person, rng: random.Random) -> str:
     """Fourteen days of a diary as CSV."""
-    rows = ["日期,下单时间,取货时间,心情,买了什么,一句话"]
+    rows = ["日期,前一天下单,取货时间,心情,买了什么,一句话"]
     left = person.missed
     for day in range(1, 15):
         if rng.random() < 0.3:
@@ -113,17 +136,19 @@ def diary(person: Person, rng: random.Random) -> str:
         mood = "没去成" if left and rng.random() < 0.5 else rng.choice(MOODS[:4])
         left -= mood == "没去成"
         bought = "、".join(rng.sample(SLOTS["veg"], rng.randrange(1, 4)))
-        picked = "" if mood == "没去成" else f"{rng.randrange(17, 20)}:{rng.randrange(60):02d}"
-        rows.append(f"第{day}天,{rng.randrange(6, 23)}:{rng.randrange(60):02d},{picked},{mood},{bought},{_remark(mood, rng)}")
+        picked = "" if mood == "没去成" else f"{rng.randrange(17, 19)}:{rng.randrange(60):02d}"
+        rows.append(
+            f"第{day}天,{rng.randrange(6, 23)}:{rng.randrange(60):02d},{picked},{mood},{bought},{_remark(mood, rng, person)}"
+        )
     return "\n".join(rows) + "\n"
 
 
-def _remark(mood: str, rng: random.Random) -> str:
+def _remark(mood: str, rng: random.Random, person: Person) -> str:
     words = {
         "顺利": ("顺路拿了", "不用排队", "菜挺水灵", "老板帮忙装好了"),
         "一般": ("等了十来分钟", "袋子有点湿", "少一根葱", "没什么可说的"),
         "麻烦": ("翻了半天才找到", "下雨了还得去", "取货码刷不出来", "拎着上五楼"),
-        "没去成": ("到的时候关门了", "通知来得太晚", "加班走不开", "忘了"),
+        "没去成": ("到的时候关门了", "通知来得太晚", "加班走不开" if person.age < 60 else "家里走不开", "忘了"),
     }
     return rng.choice(words[mood])
 

@@ -12,6 +12,8 @@ from ullage.corpus.screenplay import Stage, data_file, sections
 from ullage.corpus.workspace import Workspace
 
 COUNT = 28
+CROSSED = 18
+"""People whose diary is held against their interview, those who missed most first."""
 READERS = ("陈予安", "林书禾", "赵明澈", "孙若溪", "郑以宁", "吴清和")
 
 
@@ -77,13 +79,17 @@ class InterviewsZh(Playbook):
             stage.session.call("grep", pattern=pattern, path="raw", context=1 if number < 3 else 0)
 
     def _diaries(self, stage: Stage) -> None:
-        """Every diary, one by one."""
-        for number in range(1, COUNT + 1):
-            if f"P{number:02d}" != stage.session.values["gone"]:
-                stage.session.call(
-                    "bash",
-                    command=f"cat diary/D{number:02d}.csv; echo; awk -F, 'NR > 1 {{n[$4]++}} END {{for (k in n) print k, n[k]}}' diary/D{number:02d}.csv | sort",
-                )
+        """Every diary, three at a time; then what those who missed a box wrote that day beside what they said later."""
+        session, gone = stage.session, stage.session.values["gone"]
+        rows = [row.split(",") for row in session.workspace.path("people.csv").read_text(encoding="utf-8").splitlines()[1:]]
+        rows = [row for row in rows if row[0] != gone]
+        for start in range(0, len(rows), 3):
+            some = " ".join(row[0][1:] for row in rows[start : start + 3])
+            session.call("bash", command=f'for n in {some}; do echo "== D$n"; cat diary/D$n.csv; done')
+        stage.play("cross")
+        for row in sorted(rows, key=lambda row: -int(row[-1]))[:CROSSED]:
+            said = f"awk '/错过一次以后/ {{on = 1}} /价格/ {{on = 0}} on' raw/{row[0]}.md"
+            session.call("bash", command=f"grep '^{row[0]}' people.csv; grep 没去成 diary/D{row[0][1:]}.csv; {said}")
 
     def _groups(self, stage: Stage) -> None:
         """What people of each kind of household say about picking up."""
