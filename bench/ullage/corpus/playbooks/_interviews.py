@@ -12,6 +12,12 @@ LATE = 2
 """How many of the sentences on picking up, counted from the top, tell of the short hours or the late notice."""
 ASIDES = 0.45
 """Share of answers that trail off into something else."""
+HARD = ("取货的时候", "错过一次以后")
+"""Topics on which others complain."""
+EASY = re.compile("路过就拿|错过也没什么")
+"""What one says who has no trouble."""
+OFTEN = 2
+"""Boxes missed in a month from which a person tells of the short hours or the late notice."""
 SLOTS: dict[str, tuple[str, ...]] = {
     "neighbor": ("楼上的李姐", "对门的小周", "一楼的王大爷", "跳广场舞的姐妹", "隔壁单元的老同事"),
     "gift": ("一提鸡蛋", "一瓶酱油", "两斤苹果", "一包抽纸"),
@@ -28,7 +34,6 @@ NUMBERS = {
     "money": (30, 260),
     "minute": (5, 55),
     "walk": (8, 25),
-    "missed": (2, 5),
     "cents": (3, 9),
     "fee": (2, 6),
 }
@@ -76,8 +81,8 @@ def table(everyone: list[Person]) -> str:
     return "编号,年龄,城市,职业,家庭,每月次数,上月错过\n" + "\n".join(rows) + "\n"
 
 
-def transcript(person: Person, bank: dict[str, list[str]], rng: random.Random, day: str) -> str:
-    """One interview of about forty minutes; people who missed boxes tell of the short hours or the late notice."""
+def transcript(person: Person, bank: dict[str, list[str]], rng: random.Random, day: str, easy: str) -> str:
+    """One interview of about forty minutes; people who missed boxes tell of the short hours or the late notice; ``easy`` has none."""
     lines = [
         f"# 访谈 {person.code}",
         "",
@@ -91,9 +96,11 @@ def transcript(person: Person, bank: dict[str, list[str]], rng: random.Random, d
     for topic in TOPICS:
         lines += [f"[{_clock(clock)}] 访：{_question(topic, rng)}"]
         clock += rng.randrange(6, 15)
-        cores = bank[topic][:LATE] if topic == "取货的时候" and person.missed >= 2 else bank[topic]
+        cores = bank[topic][:LATE] if topic == "取货的时候" and person.missed >= OFTEN else bank[topic]
+        cores = [core for core in cores if EASY.search(core)] if person.code == easy and topic in HARD else cores
         said = rng.choice(bank["opening"]) + rng.choice(fitting(cores, person))
-        extra = rng.sample(fitting(bank[f"{topic}.细节"], person), 2)
+        details = bank["品种.细节"] if person.code == easy and topic in HARD else bank[f"{topic}.细节"]
+        extra = [text.replace("{missed}", str(person.missed)) for text in rng.sample(fitting(details, person), 2)]
         lines += [f"[{_clock(clock)}] {person.code}：{_fill(said + extra[0], rng)}"]
         clock += rng.randrange(20, 60)
         for _ in range(rng.randrange(1, 4)):
@@ -114,6 +121,7 @@ def fitting(sentences: Sequence[str], person: Person) -> list[str]:
 
 
 _FITS: tuple[tuple[str, Callable[[Person], bool]], ...] = (
+    (r"\{missed\}", lambda p: p.missed >= OFTEN),
     ("老伴", lambda p: p.home == "夫妻二人" and p.age >= 50),
     ("室友", lambda p: p.home == "合租"),
     ("我一个人住", lambda p: p.home == "独居"),

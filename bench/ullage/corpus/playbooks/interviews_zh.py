@@ -35,7 +35,7 @@ class InterviewsZh(Playbook):
         files = {"people.csv": _interviews.table(everyone), "guide.md": GUIDE, "codebook.md": CODEBOOK}
         for number, person in enumerate(everyone):
             files[f"raw/{person.code}.md"] = _interviews.transcript(
-                person, bank, rng, f"2026 年 {1 + number // 14} 月 {3 + number % 14 * 2} 日"
+                person, bank, rng, f"2026 年 {1 + number // 14} 月 {1 + number % 14 * 2} 日", values["contrary"]
             )
         diaries = {f"diary/D{person.code[1:]}.csv": _interviews.diary(person, rng) for person in everyone}
         workspace.put(files | diaries)
