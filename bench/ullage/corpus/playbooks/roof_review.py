@@ -21,6 +21,8 @@ PEOPLE = (
     "Mr Tomas Hale",
 )
 COUNT = 52
+READING = (4, 13, 29, 33, 41, 50)
+"""Reports before which the reading is interrupted by a remark."""
 SECOND = 2
 """Reports whose methods are looked at again in one command."""
 
@@ -48,11 +50,13 @@ class RoofReview(Playbook):
     def play(self, stage: Stage) -> None:
         """Protocol, reading, extraction, two corrections, pooling, memo."""
         stage.play("task", "searches")
-        notes = stage.notes("read_notes")
+        met = {stage.session.values[name]: f"met_{name}" for name in ("corrected", "watered", "short", "retracted")}
         for number in range(1, COUNT + 1):
-            if number % 9 == 4 and notes:
-                stage.session.say(notes.pop(0))
+            if number in READING:
+                stage.play(f"reading_{READING.index(number) + 1}")
             stage.session.call("open_document", id=f"study-{number:02d}")
+            if f"study-{number:02d}" in met:
+                stage.play(met[f"study-{number:02d}"])
         stage.play("extract")
         self._extract(stage)
         stage.play("first_pool", "tightened")
@@ -131,8 +135,11 @@ if __name__ == "__main__":
 def _about(found: list[Study], values: dict[str, str]) -> dict[str, str]:
     by_id = {study.id: study for study in found}
     gone, fixed, one, two = (by_id[values[name]] for name in ("retracted", "corrected", "counted_one", "counted_two"))
-    authors = {f"{name}_authors": by_id[values[name]].authors for name in ("watered", "original", "short")}
-    return authors | {
+    named = {name: by_id[values[name]] for name in ("watered", "original", "short", "corrected", "retracted")}
+    heads = {f"{name}_authors": study.authors for name, study in named.items()}
+    heads |= {f"{name}_year": str(study.year) for name, study in named.items()}
+    heads |= {f"{name}_city": study.city for name, study in named.items()}
+    return heads | {
         "one_was": str(one.recorded),
         "one_is": str(one.storms),
         "two_was": str(two.recorded),
