@@ -24,8 +24,12 @@ def user(text: Any = "fix it", **keys: Any) -> dict[str, Any]:
 
 def agent(text: str = "", *calls: dict[str, Any], results: list[dict[str, Any]] | None = None, **keys: Any) -> dict[str, Any]:
     """A step of the agent, with results where there are any."""
-    step = {"source": "agent", "message": text, "metrics": {"prompt_tokens": 100, "completion_tokens": 7, "cached_tokens": 60}}
-    step |= {"tool_calls": list(calls)} if calls else {}
+    step: dict[str, Any] = {
+        "source": "agent",
+        "message": text,
+        "metrics": {"prompt_tokens": 100, "completion_tokens": 7, "cached_tokens": 60},
+    }
+    step |= {"tool_calls": [*calls]} if calls else {}
     return step | ({"observation": {"results": results}} if results is not None else {}) | keys
 
 
