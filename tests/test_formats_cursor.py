@@ -26,7 +26,7 @@ def step(kind: str, source: str = "MODEL", **keys: Any) -> dict[str, Any]:
 
 def test_cursor_results_answer_calls_without_ids_in_order(tmp_path: Path) -> None:
     """The ids of the results are of no call that is recorded; a line says that the pairs are by order."""
-    uses = [{"type": "tool_use", "name": name, "input": {}} for name in ("Read", "Bash")]
+    uses: list[dict[str, Any]] = [{"type": "tool_use", "name": name, "input": {}} for name in ("Read", "Bash")]
     results = [{"type": "tool_result", "tool_use_id": f"t{n}", "content": str(n)} for n in (1, 2)]
     rows = [cursor("user", {"type": "text", "text": "go"}), cursor("assistant", *uses), *(cursor("user", one) for one in results)]
     result = imported(tmp_path, rows, "abc.jsonl")

@@ -162,8 +162,64 @@ DROID = [
     {"type": "session_start", "id": "d"},
     {"type": "message", "id": "a", "message": {"role": "assistant", "content": [{"type": "text", "text": "x"}]}},
 ]
+CURSOR = [
+    {"role": "user", "message": {"content": [{"type": "text", "text": "go"}]}},
+    {"role": "assistant", "message": {"content": [{"type": "tool_use", "name": "n", "input": {}}]}},
+    {"role": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}},
+]
+_STEP = {"step_index": 0, "source": "MODEL", "status": "DONE", "created_at": "2026-01-05T10:00:00Z"}
+ANTIGRAVITY = [
+    _STEP | {"type": "USER_INPUT", "source": "USER_EXPLICIT", "content": "go"},
+    _STEP | {"type": "PLANNER_RESPONSE", "thinking": "t", "tool_calls": [{"name": "n", "args": {}}]},
+    _STEP | {"type": "VIEW_FILE", "content": "x"},
+    _STEP | {"type": "CHECKPOINT", "source": "SYSTEM", "content": "s"},
+]
+ATIF = {
+    "schema_version": "ATIF-v1.7",
+    "session_id": "s",
+    "agent": {"name": "a", "model_name": "m", "tool_definitions": []},
+    "steps": [
+        {"source": "user", "message": "go"},
+        {
+            "source": "agent",
+            "message": "x",
+            "tool_calls": [{"tool_call_id": "c", "function_name": "f", "arguments": {}}],
+            "observation": {"results": [{"content": "r", "subagent_trajectory_ref": [{"session_id": "z"}]}]},
+            "metrics": {"prompt_tokens": 4, "cached_tokens": 1},
+        },
+        {
+            "source": "system",
+            "message": "summary",
+            "observation": {"results": [{"subagent_trajectory_ref": [{"trajectory_id": "t"}]}]},
+        },
+        {"source": "user", "message": "handed over"},
+    ],
+    "subagent_trajectories": [{"session_id": "s", "trajectory_id": "t", "steps": [{"source": "agent", "message": "y"}]}],
+    "final_metrics": {"total_prompt_tokens": 4},
+    "continued_trajectory_ref": "next.json",
+}
+_BILL = {"input": 3, "output": 5, "cache": {"read": 1, "write": 1}}
+OPENCODE = {
+    "info": {"id": "ses", "version": "1"},
+    "messages": [
+        {"info": {"id": "a", "role": "user", "time": {"created": 1}}, "parts": [{"type": "text", "text": "go"}]},
+        {
+            "info": {"id": "b", "role": "assistant", "modelID": "m", "time": {"created": 2}},
+            "parts": [
+                {"type": "tool", "callID": "c", "tool": "f", "state": {"input": {}, "output": "x", "time": {"compacted": 9}}},
+                {"type": "step-finish", "tokens": _BILL},
+            ],
+        },
+        {"info": {"id": "c", "role": "user"}, "parts": [{"type": "compaction", "auto": True, "tail_start_id": "a"}]},
+        {"info": {"id": "d", "role": "assistant", "summary": True, "tokens": _BILL}, "parts": [{"type": "text", "text": "s"}]},
+    ],
+}
 
 SAMPLES: dict[str, tuple[str, Any]] = {
+    "cursor": ("s.jsonl", CURSOR),
+    "antigravity": ("s.jsonl", ANTIGRAVITY),
+    "atif": ("s.json", ATIF),
+    "opencode": ("s.json", OPENCODE),
     "claude_code": ("s.jsonl", claude_rows()),
     "openai_messages": ("s.jsonl", [chat_row(), chat_row()]),
     "codex": ("s.jsonl", CODEX),
