@@ -167,6 +167,18 @@ CURSOR = [
     {"role": "assistant", "message": {"content": [{"type": "tool_use", "name": "n", "input": {}}]}},
     {"role": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}},
 ]
+CLINE = [
+    {"role": "user", "content": [{"type": "text", "text": "go"}], "ts": 1_767_607_200_000},
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "t", "name": "n", "input": {}}],
+        "ts": 1_767_607_201_000,
+        "modelInfo": {"modelId": "m"},
+        "metrics": {"tokens": {"prompt": 4, "completion": 1, "cached": 2}},
+    },
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}], "ts": 1_767_607_202_000},
+    {"role": "user", "content": "s", "isSummary": True, "ts": 1_767_607_203_000},
+]
 _STEP = {"step_index": 0, "source": "MODEL", "status": "DONE", "created_at": "2026-01-05T10:00:00Z"}
 ANTIGRAVITY = [
     _STEP | {"type": "USER_INPUT", "source": "USER_EXPLICIT", "content": "go"},
@@ -216,6 +228,7 @@ OPENCODE = {
 }
 
 SAMPLES: dict[str, tuple[str, Any]] = {
+    "cline": ("s.json", CLINE),
     "cursor": ("s.jsonl", CURSOR),
     "antigravity": ("s.jsonl", ANTIGRAVITY),
     "atif": ("s.json", ATIF),
