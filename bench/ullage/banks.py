@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,12 +72,35 @@ def freeze(trace: Trace, plot: Sequence[Probe] = (), *, reader: str = "lexical")
 
 
 def _mixed(sound: Sequence[Probe]) -> list[Probe]:
-    """At most ``LEXICAL`` probes, in their order: all in prose, and typed ones up to twice that or ``ENOUGH`` in all."""
-    prose = [probe for probe in sound if probe.form == "prose"][: LEXICAL // 2]
-    typed = [probe for probe in sound if probe.form != "prose"]
+    """At most ``LEXICAL`` probes, in their order: up to half in prose, and typed ones up to twice that or ``ENOUGH`` in all."""
+    prose = _chosen([probe for probe in sound if probe.form == "prose"], LEXICAL // 2)
     room = min(LEXICAL, max(ENOUGH, PROSE_SHARE * len(prose))) - len(prose)
-    kept = {id(probe) for probe in (*prose, *_spread(typed, room))}
+    kept = {id(probe) for probe in (*prose, *_chosen([probe for probe in sound if probe.form != "prose"], room))}
     return [probe for probe in sound if id(probe) in kept]
+
+
+def _chosen(probes: Sequence[Probe], most: int) -> list[Probe]:
+    """At most so many: types take turns so that rare ones stay, planted facts come before mined ones, spread over the trace."""
+    types: dict[str, list[Probe]] = {}
+    for probe in probes:
+        types.setdefault(probe.type, []).append(probe)
+    found = []
+    for name, share in _shares({name: len(held) for name, held in types.items()}, most).items():
+        planted = [probe for probe in types[name] if probe.provenance == "plot"]
+        others = [probe for probe in types[name] if probe.provenance != "plot"]
+        found += [*_spread(planted, share), *_spread(others, max(0, share - len(planted)))]
+    return found
+
+
+def _shares(sizes: Mapping[str, int], most: int) -> dict[str, int]:
+    """How many of each type: one after another in turn, until all are taken or nothing is left to give."""
+    shares, left = dict.fromkeys(sorted(sizes), 0), min(most, sum(sizes.values()))
+    while left > 0:
+        for name in shares:
+            if left and shares[name] < sizes[name]:
+                shares[name] += 1
+                left -= 1
+    return shares
 
 
 def _spread(probes: Sequence[Probe], most: int) -> list[Probe]:

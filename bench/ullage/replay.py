@@ -18,6 +18,7 @@ from ullage.context import Context
 from ullage.errors import CannotShrink, UserError, said_by
 from ullage.metering import Meter
 from ullage.proposals import checked
+from ullage.seen import Seen
 from ullage.step import Step
 from ullage.strategy import (
     Decider,
@@ -394,7 +395,7 @@ class _Loop:
             overflow=self._overflow_text() if moment is Moment.OVERFLOW else None,
             forced=forced,
             state=self.states[stage],
-            compactions=_Seen(self.compactions),
+            compactions=Seen(self.compactions),
             summarize=self._summarize,
             decide=self._choose,
             store=self.setup.ports.store,
@@ -428,24 +429,6 @@ class _Loop:
         if calls:
             self.meter.turns.append((request.status, calls))
         return calls
-
-
-class _Seen(Sequence[Compaction]):
-    """The compactions so far, seen through a length, so that a long history of small edits is never copied."""
-
-    def __init__(self, items: list[Compaction]) -> None:
-        self._items, self._length = items, len(items)
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return tuple(self._items[i] for i in range(*index.indices(self._length)))
-        at = index + self._length if index < 0 else index
-        if not 0 <= at < self._length:
-            raise IndexError(index)
-        return self._items[at]
 
 
 def _not_declared(_: Sequence[Message]) -> int:
