@@ -140,7 +140,7 @@ _RULES = (
     (re.compile(r"\bin \d+\.\d+s(?: \(\d+:\d\d:\d\d\))?"), "in 0.00s"),
     (re.compile(r"\b\d+\.\d+s (call|setup|teardown)\b"), r"0.00s \1"),
     (re.compile(r"\b0x[0-9a-f]{8,16}\b"), "0x7f0000000000"),
-    (re.compile(r"^(total) \d+$", re.MULTILINE), r"\1 0"),
+    (re.compile(r"^(total) \d+(?=\n[-dlbcps][-rwxsStT]{9})", re.MULTILINE), r"\1 0"),
     (re.compile(r"^([-dl][-rwxst]{9})[.+@]?( +\d+) (\S+) +(\S+) ", re.MULTILINE), r"\1\2 dev dev "),
     (re.compile(r"^bash: line \d+: ", re.MULTILINE), "bash: "),
 )
