@@ -55,6 +55,12 @@ class Agentic(Preset):
         """The three tools, and the one that reads what was taken out."""
         return (*TOOLS, *Preset.offered_tools(self))
 
+    def act(self, work: Work, moment: Moment, projected: int | None) -> None:
+        """What the package does at a moment; a request before a call carries the status line of the history before it."""
+        Preset.act(self, work, moment, projected)
+        if moment is Moment.BEFORE_CALL and projected is not None and work.messages:
+            work.injected.append(Text(text=status_line(projected, work.view.window)))
+
     def decide(self, view: View) -> Decision:
         """Before a call: the model's tool calls, the safety net, and the status line on what is sent."""
         if view.moment is not Moment.BEFORE_CALL:

@@ -194,15 +194,27 @@ def test_the_written_policy_pins_once_truncates_then_summarises_and_waits() -> N
     calm = [user("task", "u")]
     assert _asked(calm, 100) == ()
     assert _asked(calm, 300) == ("pin_context",)
-    pinned = [*calm, tool_call("p", "1", name="pin_context"), tool_result("pr", **{"1": "Pinned 1 messages."})]
+    pinned = [*calm, tool_call("p", "1", name="pin_context"), tool_result("pr", **{"1": "Pinned 1 message(s)."})]
     assert _asked(pinned, 500) == ()
     assert _asked(pinned, 600) == ("truncate_context",)
     assert _asked(pinned, 800) == ("summarize_context",)
-    failed = [*pinned, tool_call("t", "2", name="truncate_context"), tool_result("tr", **{"2": "Nothing dropped: no boundary."})]
+    failed = [
+        *pinned,
+        tool_call("t", "2", name="truncate_context"),
+        tool_result("tr", **{"2": "No messages dropped: no boundary."}),
+    ]
     assert _asked(failed, 600) == ("summarize_context",)
-    worked = [*pinned, tool_call("t", "2", name="truncate_context"), tool_result("tr", **{"2": "Dropped 4 messages; 9 remain."})]
+    worked = [
+        *pinned,
+        tool_call("t", "2", name="truncate_context"),
+        tool_result("tr", **{"2": "Dropped 4 message(s). 9 remaining."}),
+    ]
     assert _asked(worked, 600) == ()
-    both = [*failed, tool_call("s", "3", name="summarize_context"), tool_result("sr", **{"3": "Nothing summarised: too few."})]
+    both = [
+        *failed,
+        tool_call("s", "3", name="summarize_context"),
+        tool_result("sr", **{"3": "No summarization performed: too few."}),
+    ]
     assert _asked(both, 600) == ()
 
 

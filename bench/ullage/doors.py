@@ -13,13 +13,14 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from ullage.context import Context
-from ullage.converse import block_of, converse_block, converse_of, dumped, loaded, messages_of
+from ullage.converse import block_of, converse_block, converse_of, dumped, loaded, messages_of, with_block
 from ullage.errors import SpecError
 from ullage.registry import load_strategies
 from ullage.strategies.shared.agentic_tools import run_tool
 from ullage.strategies.shared.estimators import strands_message_tokens
 from ullage.strategies.shared.manager import ConversationManager, projection
 from ullage.strategies.shared.requests import request_of
+from ullage.strategies.shared.sessions import check_class
 from ullage.strategies.shared.work import OWN, Work
 from ullage.strategy import DeciderRequest, Strategy, Summary, SummaryRequest, ToolRequest, View
 from ullage.types import Block, Decision, Inject, Message, Moment, Usage
@@ -27,6 +28,10 @@ from ullage.types import Block, Decision, Inject, Message, Moment, Usage
 Reply = str | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Summary | Exception
 """What a summariser answers: a text, content blocks, a message, or an exception that it raises."""
 Summarize = Reply | Callable[[dict[str, Any]], Reply] | None
+
+
+WINDOW = 200_000
+"""Tokens of a window that nobody names, or names as 0: so does the package count for a model without a limit."""
 
 
 class Reduced(NamedTuple):
@@ -63,7 +68,7 @@ def reduce(
     *,
     moment: Moment | str,
     projected_tokens: int | None = None,
-    window: int = 200_000,
+    window: int = WINDOW,
     summarize: Summarize = None,
     state: Mapping[str, Any] | None = None,
     store: Mapping[str, str] | None = None,
@@ -82,11 +87,13 @@ def reduce(
         messages,
         projected_tokens,
         moment=Moment(moment),
-        window=window,
+        window=window or WINDOW,
         state=_noun_state(state),
         store=_Store(store),
     )
-    return _manager(strategy, view, desk) if isinstance(strategy, ConversationManager) else _other(strategy, view, desk)
+    if not isinstance(strategy, ConversationManager):
+        return _other(strategy, view, desk)
+    return _manager(strategy, view, desk, countable=projected_tokens is not None or _usage_in(messages) is not None)
 
 
 def agentic_tool(
@@ -95,12 +102,12 @@ def agentic_tool(
     messages: Sequence[Mapping[str, Any]],
     *,
     summarize: Summarize = None,
-    window: int = 200_000,
+    window: int = WINDOW,
     profile: Literal["1.54", "1.62"] = "1.62",
 ) -> ToolRun:
     """Run one of the agentic tools on a history whose last message is usually the one that calls it."""
     desk = _Desk(summarize)
-    view = _view(desk, messages, None, moment=Moment.BEFORE_CALL, window=window, state=None, store=_Store(None))
+    view = _view(desk, messages, None, moment=Moment.BEFORE_CALL, window=window or WINDOW, state=None, store=_Store(None))
     work = Work(view, {}, as_given=True)
     kind, text = None, ""
     try:
@@ -140,13 +147,16 @@ class _Desk:
 
 
 def summary_of(reply: str | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Summary) -> Summary:
-    """A summary from a text, from content blocks, or from a message in Converse shape."""
+    """A summary from a text, from content blocks, or from a message in Converse shape.
+
+    An empty text is no block: a stream of no characters makes none.
+    """
     if isinstance(reply, Summary):
         return reply
     if isinstance(reply, str):
         return Summary(text=reply)
     content = reply["content"] if isinstance(reply, Mapping) else reply
-    blocks: tuple[Block, ...] = tuple(block_of(block) for block in content)
+    blocks: tuple[Block, ...] = tuple(block_of(block) for block in content if block != {"text": ""})
     text = "\n".join(block.text for block in blocks if hasattr(block, "text"))
     return Summary(text=text, blocks=msgspec.json.encode(blocks).decode())
 
@@ -171,7 +181,7 @@ class _NoDecider:
 def _view(desk: _Desk, messages: Sequence[Mapping[str, Any]], projected: int | None, **fields: Any) -> View:
     """A view of these messages; ``fields`` are ``moment``, ``window``, ``state`` and ``store``."""
     nouns = messages_of(messages)
-    usage, usage_at = (None, None) if fields["moment"] is Moment.ARRIVAL else usage_in(messages)
+    usage, usage_at = (None, None) if fields["moment"] is Moment.ARRIVAL else _usage_in(messages) or (None, None)
     if projected is not None:
         usage, usage_at = Usage(uncached=projected), len(messages)
     return View(
@@ -191,10 +201,10 @@ def usage_in(messages: Sequence[Mapping[str, Any]]) -> tuple[Usage | None, int |
     """The usage on the last assistant message that carries one, and the position after it.
 
     Input tokens are the whole prompt when they and the output make the total, else cached tokens come on top; three
-    zeros count as a usage.
+    zeros count as a usage. Metadata or a usage of another shape raise what the package raises.
     """
     for at in range(len(messages) - 1, -1, -1):
-        usage = (messages[at].get("metadata") or {}).get("usage") if messages[at]["role"] == "assistant" else None
+        usage = messages[at].get("metadata", {}).get("usage") if messages[at]["role"] == "assistant" else None
         if usage:
             read, written = usage.get("cacheReadInputTokens", 0), usage.get("cacheWriteInputTokens", 0)
             whole = usage["inputTokens"] + usage["outputTokens"] == usage["totalTokens"]
@@ -203,23 +213,33 @@ def usage_in(messages: Sequence[Mapping[str, Any]]) -> tuple[Usage | None, int |
     return None, None
 
 
-def _manager(strategy: ConversationManager, view: View, desk: _Desk) -> Reduced:
-    projected = projection(view) if view.moment is Moment.BEFORE_CALL else None
+def _usage_in(messages: Sequence[Mapping[str, Any]]) -> tuple[Usage | None, int | None] | None:
+    """``usage_in``, or none where the package swallows an error and goes on without an estimate."""
+    try:
+        return usage_in(messages)
+    except (AttributeError, KeyError, TypeError):
+        return None
+
+
+def _manager(strategy: ConversationManager, view: View, desk: _Desk, *, countable: bool) -> Reduced:
+    """A strategy of the family. ``countable``: the next prompt can be estimated."""
     work = Work(view, strategy.initial_state(), as_given=True)
     kind = None
     try:
-        strategy.act(work, view.moment, projected)
+        check_class(view.state, strategy.initial_state()["__name__"])
+        strategy.act(work, view.moment, projection(view) if view.moment is Moment.BEFORE_CALL and countable else None)
     except Exception as error:  # noqa: BLE001 - the kind is what is asked for
         kind = type(error).__name__
+    state = work.final_state()
     return Reduced(
         messages=[converse_of(message) for message in work.messages],
-        state=_package_state(work.final_state()),
+        state=_package_state(state),
         exception=kind,
         request=desk.last,
         requests=tuple(desk.requests),
         injected=tuple(converse_block(block) for block in work.injected),
         stashed={stash.ref: stash.content for stash in work.stashed},
-        memory={key: value for key, value in work.final_state()[OWN].items() if key not in ("pinned", "unpinned")},
+        memory={key: value for key, value in state[OWN].items() if key not in ("pinned", "unpinned")},
     )
 
 
@@ -230,11 +250,12 @@ def _other(strategy: Strategy, view: View, desk: _Desk) -> Reduced:
         decision = strategy.decide(view)
     except Exception as error:  # noqa: BLE001 - the kind is what is asked for
         kind = type(error).__name__
+    given = {message.id: message for message in view.context}
     applied = view.context.apply(decision.edits)
     injected = tuple(converse_block(b) for edit in decision.edits if isinstance(edit, Inject) for b in edit.blocks)
     state = view.state if decision.state is msgspec.UNSET else decision.state
     return Reduced(
-        messages=[converse_of(message) for message in applied.context],
+        messages=[converse_of(_rebuilt(given.get(message.id), message)) for message in applied.context],
         state=state or {},
         exception=kind,
         request=desk.last,
@@ -242,6 +263,15 @@ def _other(strategy: Strategy, view: View, desk: _Desk) -> Reduced:
         injected=injected,
         stashed={stash.ref: stash.content for stash in applied.stashed},
     )
+
+
+def _rebuilt(before: Message | None, message: Message) -> Message:
+    """The message without unknown keys of tool results that an edit has replaced; no edit can name them."""
+    if before is None or len(before.blocks) != len(message.blocks):
+        return message
+    for index, (old, new) in enumerate(zip(before.blocks, message.blocks, strict=True)):
+        message = message if old == new else with_block(message, index, new)
+    return message
 
 
 def _noun_state(state: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -14,9 +14,18 @@ from typing import Any
 
 Dict = dict[str, Any]
 
-WORDS = "alpha build cache delta error field graph handler index join key list 缓存 module node option parse query résumé".split()  # noqa: SIM905 - a list of words reads best as a sentence
+WORDS = "alpha build cache delta error field graph handler index join key list 缓存 module node option parse query résumé 🚀 ü".split()  # noqa: SIM905 - a list of words reads best as a sentence
 LENGTHS = (0, 1, 20, 60, 199, 200, 399, 400, 401, 450, 900, 3_000, 7_000, 12_000)
 """Lengths of result texts in characters: around the 400 that a sliding window cuts at, and above the offloaders' limits."""
+MARKERS = (
+    "... [truncated: 9 chars removed] ...",
+    "[Truncated: 1 block, ~9 tokens]",
+    "[Offloaded: 1 blocks, ~9 tokens]",
+    "[Dropped]",
+    "[Summarized: 2 messages, ~9 tokens]",
+    " ",
+)
+"""Texts that managers leave themselves, and a blank one."""
 
 
 def make_history(seed: int, *, turns: int | None = None, broken: float = 0.35) -> list[Dict]:
@@ -84,6 +93,8 @@ class _Builder:
         result: Dict = {"toolUseId": tool_use_id, "status": "error" if self.rng.random() < 0.15 else "success"}
         if self.rng.random() < 0.03:
             del result["status"]
+        if self.rng.random() < 0.02:
+            result["type"] = self.words(1)
         result["content"] = [self._item() for _ in range(self.rng.choice((0, *[1] * 12, 2, 2, 2, 2, 3, 3, 3, 3)))]
         return {"toolResult": result}
 
@@ -92,6 +103,8 @@ class _Builder:
         return " ".join(self.rng.choice(WORDS) for _ in range(count))
 
     def _text(self) -> str:
+        if self.rng.random() < 0.03:
+            return self.rng.choice(MARKERS) + self.words(self.rng.choice((0, 3, 150)))
         length = self.rng.choice(LENGTHS if self.large else LENGTHS[:9])
         return (self.words(length // 5 + 1) + "\n" + self.words(length // 5 + 1))[:length]
 
@@ -111,6 +124,10 @@ class _Builder:
             {"json": [1, 2.5, None, "缓存"]},
             {"json": self.words(9)},
             {"document": {"source": {"bytes": b"bare"}}},
+            {"image": {"format": "gif", "source": {"bytes": "aW1hZ2U="}}},
+            {"image": {"source": {}}},
+            {"json": None},
+            {"searchResult": {"title": self.words(2)}},
         )
         return self.rng.choice(rare)
 
@@ -119,7 +136,7 @@ class _Builder:
         if self.rng.random() < 0.08:
             content.append({"image": {"format": "png", "source": {"bytes": b"\x89PNG" * 3}}})
         if self.rng.random() < 0.05:
-            content.append({"cachePoint": {"type": "default"}})
+            content.append({"cachePoint": {"type": "default", **({"ttl": "1h"} if self.rng.random() < 0.3 else {})}})
         return content
 
     def _answer(self) -> list[Dict]:
@@ -135,6 +152,8 @@ class _Builder:
                 {"guardContent": {"text": {"text": self.words(3)}}},
                 {"reasoningContent": {"redactedContent": b"\x01\x02"}},
                 {"audio": {"format": "mp3", "source": {"bytes": b"ID3"}}},
+                {"reasoningContent": {"reasoningText": {"text": self.words(9), "signature": ""}}},
+                {"citationsContent": {"content": [{"text": self.words(2)}, {"text": ""}, {"text": "b"}], "citations": []}},
             )
             return [self.rng.choice(rare), {"text": self.words(2)}]
         return [{"text": self.words(self.rng.randint(1, 60))}]
@@ -177,6 +196,7 @@ def _break(messages: list[Dict], rng: random.Random, builder: _Builder) -> None:
         lambda: _rename_ids(messages[at]),
         lambda: messages[at].update(role="user" if messages[at]["role"] == "assistant" else "assistant"),
         lambda: messages.insert(at, copy.deepcopy(messages[at])),
+        lambda: _repeat_block(messages[at], rng),
     )
     rng.choice(ways)()
 
@@ -186,6 +206,30 @@ def _rename_ids(message: Dict) -> None:
         for kind in ("toolUse", "toolResult"):
             if kind in block:
                 block[kind]["toolUseId"] += "-other"
+
+
+def _repeat_block(message: Dict, rng: random.Random) -> None:
+    """A block twice in one message, so that two calls or results share an id; one of two such results has no status."""
+    if not message["content"]:
+        return
+    block = copy.deepcopy(rng.choice(message["content"]))
+    if "toolResult" in block and rng.random() < 0.5:
+        block["toolResult"].pop("status", None)
+    message["content"].append(block)
+
+
+def make_malformed(seed: int) -> list[Dict]:
+    """A history in which a few tool blocks lack a key, or metadata are no mappings: what a hand-written log may hold."""
+    rng = random.Random(seed)
+    messages = make_history(rng.randrange(10**9))
+    for message in messages:
+        for block in message["content"]:
+            inner = block.get("toolUse") or block.get("toolResult")
+            if inner and rng.random() < 0.1:
+                inner.pop(rng.choice(("toolUseId", "name", "input", "status", "content", "absent")), None)
+        if rng.random() < 0.05:
+            message["metadata"] = rng.choice((None, {}, {"custom": "note"}, {"custom": []}, {"custom": None}))
+    return messages
 
 
 def _pin(messages: list[Dict], rng: random.Random) -> None:

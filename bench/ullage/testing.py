@@ -198,5 +198,6 @@ from ullage.conformance import check_strategy as check_strategy  # noqa: E402 - 
 from ullage.doors import agentic_tool as agentic_tool  # noqa: E402 - the doors for vectors from elsewhere
 from ullage.doors import reduce as reduce  # noqa: E402 - likewise
 from ullage.histories import make_history as make_history  # noqa: E402 - generated histories in the doors' shape
+from ullage.histories import make_malformed as make_malformed  # noqa: E402 - likewise
 from ullage.testing_records import make_record as make_record  # noqa: E402 - beside the other builders, and long enough for its own file
 from ullage.testing_traces import make_varied_trace as make_varied_trace  # noqa: E402 - likewise

@@ -1,6 +1,6 @@
 """The three tools with which a model manages its own history in Strands' agentic mode, and the status line it reads.
 
-Every failure is a sentence that tells the model what to try next; none raises. The tools work on the history while the
+Every failure is a sentence in our words that tells the model what to try next; none raises. A success is a format. The tools work on the history while the
 message with their own call is its last.
 """
 
@@ -92,17 +92,17 @@ def summarize_context(
     ratio = max(SMALLEST_RATIO, min(LARGEST_RATIO, RATIO if summary_ratio is None else summary_ratio))
     split = min(max(1, int(count * ratio)), count - kept)
     if split <= 0:
-        return f"Nothing summarised: too few messages may go ({count} in the conversation, the newest {kept} stay)."
+        return f"No summarization performed: too few messages may go ({count} in the conversation, the newest {kept} stay)."
     try:
         stop = adjust_split_point_for_tool_pairs(messages, split)
     except ContextWindowOverflowException:
         return (
-            f"Nothing summarised: from index {split} on every boundary parts a tool call from its result. Try a smaller "
+            f"No summarization performed: from index {split} on every boundary parts a tool call from its result. Try a smaller "
             'keep_recent or a larger summary_ratio, or truncate_context with message_type="tools".'
         )
     parts = _divided(messages, stop, message_type or "all")
     if not parts.eligible:
-        return f"Nothing summarised: {_none_eligible(message_type, count)}"
+        return f"No summarization performed: {_none_eligible(message_type, count)}"
     try:
         summary = summary_message(work, work.summarize(conversation_request(tuple(parts.eligible))), profile)
     except UserError:
@@ -112,28 +112,28 @@ def summarize_context(
     work.sources[summary.id] = work.sources_of(parts.eligible)
     messages[:stop] = [*parts.preserved, summary]
     work.acted("summarize_context", f"{len(parts.eligible)} messages summarised by the model's decision")
-    label = _label(message_type)
-    return f"Summarised {len(parts.eligible)} {label}messages, {count - len(messages)} fewer than before; {len(messages)} remain."
+    done, left = f"Summarized {len(parts.eligible)} {_label(message_type)}message(s).", len(messages)
+    return f"{done} Removed {count - left} message(s), {left} remaining."
 
 
 def truncate_context(work: Work, *, keep_recent: int | None = None, message_type: MessageType | None = None) -> str:
     """Drop the oldest messages at a user turn, but not the newest ``keep_recent``, the first user message or pinned ones."""
     messages, count, kept = work.messages, len(work.messages), _kept(keep_recent)
     if count <= SMALLEST_KEPT or count <= kept:
-        return f"Nothing dropped: the conversation has only {count} messages."
+        return f"No messages dropped: the conversation has only {count}."
     start = count - kept
     trim = find_valid_trim_point(messages, start)
     if trim >= count:
         return (
-            f"Nothing dropped: between index {start} and {count - 1} no plain user message begins a turn. Try a larger "
+            f"No messages dropped: between index {start} and {count - 1} no plain user message begins a turn. Try a larger "
             "keep_recent, or summarize_context."
         )
     parts = _divided(messages, trim, message_type or "all")
     if not parts.eligible:
-        return f"Nothing dropped: {_none_eligible(message_type, count)}"
+        return f"No messages dropped: {_none_eligible(message_type, count)}"
     messages[:trim] = parts.preserved
     work.acted("truncate_context", f"{count - len(messages)} messages dropped by the model's decision")
-    return f"Dropped {count - len(messages)} {_label(message_type)}messages; {len(messages)} remain."
+    return f"Dropped {count - len(messages)} {_label(message_type)}message(s). {len(messages)} remaining."
 
 
 def pin_context(
@@ -156,7 +156,7 @@ def pin_context(
     for at in chosen:
         (pin_message if action == "pin" else unpin_message)(messages, at)
     work.own["rescan"] = True
-    return f"{'Pinned' if action == 'pin' else 'Unpinned'} {len(chosen)} messages."
+    return f"{'Pinned' if action == 'pin' else 'Unpinned'} {len(chosen)} message(s)."
 
 
 def _selected(messages: Sequence[Message], select: Any) -> list[int] | None:
@@ -173,7 +173,7 @@ def _selected(messages: Sequence[Message], select: Any) -> list[int] | None:
 def _passes(message: Message, wanted: PinFilter) -> bool:
     if wanted == "tools":
         return has_tool_use(message) or has_tool_result(message)
-    return message.role == wanted and has_text(message)
+    return wanted not in ("user", "assistant") or (message.role == wanted and has_text(message))
 
 
 def _none_eligible(message_type: MessageType | None, count: int) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from ullage.converse import BYTES, loaded
 from ullage.strategy import View
 from ullage.types import Block, Message, Opaque, Text, Thinking, ToolResult, ToolSpec, ToolUse
 
@@ -88,26 +89,27 @@ def _item_tokens(item: Block) -> int:
 
 
 def _opaque_tokens(block: Opaque) -> int:
-    """Guarded and cited texts count; cache points and media do not."""
-    if block.kind not in ("guardContent", "citationsContent"):
+    """Guarded, cited and reasoned texts count; cache points and media do not."""
+    if block.kind not in ("guardContent", "citationsContent", "reasoningContent"):
         return 0
     value = _decoded(block.data)
     if not isinstance(value, dict):
         return 0
-    parts = [value.get("text")] if block.kind == "guardContent" else value.get("content") or ()
+    one = {"guardContent": "text", "reasoningContent": "reasoningText"}.get(block.kind)
+    parts = [value.get(one)] if one else value.get("content") or ()
     return sum(ceil_div(len(part["text"]), 4) for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
 
 
 def _json_tokens(text: str) -> int:
-    """Half a token a character of the value as Python's own writer spells it."""
-    return ceil_div(len(json.dumps(_decoded(text))), 2)
+    """Half a token a character of the value as Python's own writer spells it; nothing for a value that it refuses."""
+    return 0 if f'{{"{BYTES}": ' in text else ceil_div(len(json.dumps(_decoded(text))), 2)
 
 
 def _decoded(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
-        return text
+        return loaded(text)
 
 
 def strands_tool_tokens(tools: Iterable[ToolSpec]) -> int:

@@ -36,7 +36,7 @@ def media_of(item: Block) -> Media | None:
         return None
     source: Any = value.get("source", {})
     content = source.get("bytes", b"") if isinstance(source, Mapping) else b""
-    size = len(content) if isinstance(content, bytes) else 0
+    size = len(content) if isinstance(content, (bytes, str)) else 0
     return Media(item.kind, str(value.get("format", "unknown")), str(value.get("name", "unknown")), size, item.data)
 
 

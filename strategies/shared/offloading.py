@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ullage.converse import require, with_block
 from ullage.strategies.shared.estimators import strands_block_tokens
 from ullage.strategies.shared.media import media_of
 from ullage.strategies.shared.profiles import Profile
@@ -74,7 +75,7 @@ class Offloading:
             items = _items(block, counter)
             counter += len([item for item in items if item.ref])
             stashes += [Stash(ref=item.ref, content=item.content) for item in items if item.ref]
-            blocks.append(self._preview(block, items))
+            blocks.append(self._preview(block, items) if _complete(message, block) else block)
         stored |= {stash.ref: cycle for stash in stashes}
         return Offloaded(tuple(blocks), tuple(stashes), {"counter": counter, "stored": stored})
 
@@ -128,7 +129,18 @@ class Offloaded(NamedTuple):
 
     def replaced(self, message: Message) -> Message:
         """The message with its new blocks."""
-        return msgspec.structs.replace(message, blocks=self.blocks)
+        for at, (old, new) in enumerate(zip(message.blocks, self.blocks, strict=True)):
+            message = message if new is old else with_block(message, at, new)
+        return message
+
+
+def _complete(message: Message, block: ToolResult) -> bool:
+    """Whether a result can be rebuilt; one that came without a status is stored, and then left as it is."""
+    try:
+        require(message, block, "toolUseId", "status")
+    except KeyError:
+        return False
+    return True
 
 
 def offload_messages(offloading: Offloading, messages: Iterable[Message], state: dict[str, Any], cycle: int) -> Decision:

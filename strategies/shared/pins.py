@@ -17,8 +17,11 @@ from ullage.strategies.shared.shape import AnyMessage, AnyMessages, tool_ids
 from ullage.types import Message
 
 M = TypeVar("M", bound=AnyMessage)
-NULL_CUSTOM = '"custom": null'
-"""How a Converse message whose custom metadata is null shows in the extra text of its noun."""
+CUSTOM, NO_METADATA = '"custom": ', '"metadata": null'
+"""How custom metadata, and metadata that are null, show in the extra text of the noun of a Converse message.
+
+With a blank after the colon: the extra text of other recordings is canonical JSON, and its keys mean nothing here.
+"""
 
 
 class Partition(NamedTuple):
@@ -31,12 +34,13 @@ class Partition(NamedTuple):
 def has_pinned_flag(message: AnyMessage, pinned_ids: Collection[str] = ()) -> bool:
     """Tell whether a message itself is pinned, by its flag or by its id in ``pinned_ids``.
 
-    Raises ``AttributeError`` for a dict, or a message made from one, whose ``metadata.custom`` is null, as the package does.
+    Raises ``AttributeError`` for a dict, or a message made from one, whose ``metadata.custom`` is no mapping, as the package
+    does.
     """
     if isinstance(message, Message):
         if message.id in pinned_ids or message.pinned:
             return True
-        return NULL_CUSTOM in message.extra and _metadata_flag(msgspec.json.decode(message.extra))
+        return CUSTOM in message.extra and _metadata_flag(loaded(message.extra))
     return _metadata_flag(message)
 
 
@@ -69,15 +73,20 @@ def pin_message(messages: list[M], index: int) -> None:
     """Pin one message of a list: a noun is replaced by a pinned copy, a dict is marked in place."""
     message = messages[index]
     if isinstance(message, Message):
-        if NULL_CUSTOM in message.extra:
-            raise TypeError("a message whose custom metadata is null cannot be pinned")
+        if CUSTOM in message.extra or NO_METADATA in message.extra:
+            _add_pin(loaded(message.extra))
         messages[index] = msgspec.structs.replace(message, pinned=True)
         return
+    _add_pin(_mutable(message))
+
+
+def _add_pin(message: MutableMapping[str, Any]) -> None:
+    """Mark a dict; ``AttributeError`` or ``TypeError`` when a container on the way is no mapping."""
     metadata = message.get("metadata", {})
     custom = metadata.get("custom", {})
     custom["pinned"] = True
     metadata["custom"] = custom
-    _mutable(message)["metadata"] = metadata
+    message["metadata"] = metadata
 
 
 def unpin_message(messages: list[M], index: int) -> None:
@@ -85,7 +94,7 @@ def unpin_message(messages: list[M], index: int) -> None:
     message = messages[index]
     if isinstance(message, Message):
         extra = message.extra
-        if '"custom"' in extra:
+        if CUSTOM in extra:
             value = loaded(extra)
             _strip_pin(value)
             extra = dumped(value) if value else ""

@@ -11,7 +11,6 @@ import msgspec
 from ullage.errors import UserError
 from ullage.strategies.shared.estimators import strands_message_tokens
 from ullage.strategies.shared.manager import reason_of
-from ullage.strategies.shared.pins import is_pinned
 from ullage.strategies.shared.pipeline_steps import DropContent, Emergency, OffloadStep, Situation, Summarize, Truncate
 from ullage.strategies.shared.stash import note_retrievals, store_message
 from ullage.strategies.shared.tool_pairs import ContextWindowOverflowException
@@ -68,6 +67,8 @@ class Pipeline:
     def message_added(self, work: Work) -> None:
         """Store the newest message and run the steps that act at arrival on it."""
         at = len(work.messages) - 1
+        if work.view.moment is Moment.AFTER_CALL:
+            work.own.pop("retries", None)
         if at < 0:
             return
         if self.stash:
@@ -76,8 +77,8 @@ class Pipeline:
             if not work.as_given:
                 work.own["backfilled"] = True
         for step in self.steps:
-            if step.eager and not is_pinned(work.messages, at):
-                self._swallow(work, step, lambda step=step: step.transform(work, at, stash=self.stash))
+            if step.eager:
+                self._swallow(work, step, lambda step=step: step.arrived(work, at, stash=self.stash))
         work.own["counted"] = _recount(work.view, work.own, work.messages[at:])
 
     def run(self, work: Work, tokens: int | None, *, overflow: bool) -> bool:
@@ -85,7 +86,7 @@ class Pipeline:
         if self.stash and not work.own.get("backfilled"):
             work.own["backfilled"] = True
             for message in work.messages:
-                store_message(work, message, keep_existing=True)
+                self._backfill(work, message)
         work.own.pop("rescan", None)
         known = count(work.messages) if tokens is None else tokens
         situation = Situation(utilization=known / work.view.window, overflow=overflow, stash=self.stash)
@@ -100,11 +101,20 @@ class Pipeline:
         work.own["counted"] = [work.messages[-1].id, count(work.messages)] if work.messages else None
         return acted
 
+    @staticmethod
+    def _backfill(work: Work, message: Message) -> None:
+        """Store a message that was there before the stash; one that cannot be stored is noted, and the pass goes on."""
+        try:
+            store_message(work, message, keep_existing=True)
+        except KeyError as error:
+            work.reasons.append(f"not stored: {reason_of(error)}")
+
     def overflowed(self, work: Work) -> None:
         """A pass for a call that overflowed; raises when no step acted or the call was tried three times already."""
         call, tries = work.own.get("retries") or (None, 0)
         tries = tries if call == work.view.call else 0
         if tries >= OVERFLOW_RETRIES and not work.view.forced:
+            del work.own["retries"]
             raise ContextWindowOverflowException(f"the call was tried {OVERFLOW_RETRIES} times")
         if not self.run(work, None, overflow=True):
             raise ContextWindowOverflowException("no step made progress")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ullage.converse import NO_STATUS, RESERVED, dumped, loaded
+from ullage.converse import ADDED, ASIDE, dumped, loaded, put_aside, require, slots
 from ullage.strategies.shared.pins import has_pinned_flag
 from ullage.strategies.shared.shape import has_text, has_tool_result, has_tool_use
 from ullage.strategies.shared.work import Work
@@ -53,11 +53,25 @@ def tool_name(messages: Sequence[Message], tool_use_id: str) -> str:
     return ""
 
 
-def is_error(message: Message, block: ToolResult) -> bool:
+def status_of(message: Message, block: ToolResult) -> str:
     """The status of a result; ``KeyError`` for one that came without, as in the package."""
-    if NO_STATUS in message.extra and block.tool_use_id in loaded(message.extra).get(RESERVED, {}).get(NO_STATUS, ()):
-        raise KeyError("status")
-    return block.is_error
+    require(message, block, "status")
+    aside = put_aside(message)
+    if aside:
+        at = next(at for at, other in enumerate(message.blocks) if other is block)
+        added = aside.get(slots(message)[at], {}).get(ADDED, {})
+        if "status" in added:
+            return str(added["status"])
+    return "error" if block.is_error else "success"
+
+
+def check_names(messages: Iterable[Message]) -> None:
+    """Read id and name of every call of the assistant, as each step does first; ``KeyError`` when one is missing."""
+    for message in messages:
+        if message.role == "assistant" and put_aside(message):
+            for block in message.blocks:
+                if isinstance(block, ToolUse):
+                    require(message, block, "toolUseId", "name")
 
 
 def result_matches(message: Message, block: ToolResult, target: Target, messages: Sequence[Message]) -> bool:
@@ -65,9 +79,10 @@ def result_matches(message: Message, block: ToolResult, target: Target, messages
     if target == "*":
         return True
     if target == "tool_results":
-        return not is_error(message, block)
+        return status_of(message, block) == "success"
     if target == "tool_result_errors":
-        return is_error(message, block)
+        return status_of(message, block) == "error"
+    require(message, block, "toolUseId")
     name = tool_name(messages, block.tool_use_id)
     return bool(name) and ToolFilter.of(target).accepts(name)
 
@@ -167,19 +182,17 @@ def _joined(first: Message, second: Message, *, pinned: bool) -> Message:
     """Two messages as one: the first's identity, both contents, a pin of either; other metadata is lost."""
     extra: dict[str, Any] = loaded(first.extra) if first.extra else {}
     kept = {key: value for key, value in extra.items() if key == "tracking_id"}
-    reserved = _joined_reserved(extra.get(RESERVED, {}), (loaded(second.extra) if second.extra else {}).get(RESERVED, {}))
-    if reserved:
-        kept[RESERVED] = reserved
-    return msgspec.structs.replace(
-        first,
-        blocks=first.blocks + second.blocks,
-        pinned=pinned,
-        extra=dumped(kept) if kept else "",
-    )
+    blocks = first.blocks + second.blocks
+    aside = put_aside(first) | _shifted(first, second)
+    if aside:
+        kept[ASIDE] = aside
+    return msgspec.structs.replace(first, blocks=blocks, pinned=pinned, extra=dumped(kept) if kept else "")
 
 
-def _joined_reserved(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    joined = dict(first)
-    for key, value in second.items():
-        joined[key] = [*joined.get(key, []), *value] if isinstance(value, list) else {**joined.get(key, {}), **value}
-    return joined
+def _shifted(first: Message, second: Message) -> dict[str, Any]:
+    """What was put aside of a message whose blocks now stand behind those of another."""
+    aside = put_aside(second)
+    if not aside:
+        return {}
+    joined = slots(msgspec.structs.replace(first, blocks=first.blocks + second.blocks))[len(first.blocks) :]
+    return {new: aside[old] for new, old in zip(joined, slots(second), strict=True) if old in aside}

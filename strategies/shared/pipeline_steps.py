@@ -8,12 +8,13 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct
 
+from ullage.converse import require, with_block
 from ullage.errors import UserError
 from ullage.strategies.shared.estimators import strands_block_tokens, strands_message_tokens
 from ullage.strategies.shared.pins import is_pinned
 from ullage.strategies.shared.pipeline_messages import (
     Target,
-    is_error,
+    check_names,
     last_places,
     message_matches,
     oldest_matches,
@@ -75,6 +76,7 @@ class OffloadStep:
     def apply(self, work: Work, situation: Situation) -> bool:
         """Take part in a pass; tells whether it acted."""
         if self.utilization is None:
+            check_names(work.messages)
             return self._per_block(work, situation)
         if not situation.overflow and situation.utilization < self.utilization:
             return False
@@ -91,6 +93,13 @@ class OffloadStep:
                 acted = self.transform(work, at, stash=situation.stash) or acted
         return acted
 
+    def arrived(self, work: Work, at: int, *, stash: bool) -> bool:
+        """Act on a message that has just been added, unless it is pinned."""
+        if is_pinned(work.messages, at):
+            return False
+        check_names(work.messages)
+        return self.transform(work, at, stash=stash)
+
     def transform(self, work: Work, at: int, *, stash: bool) -> bool:
         """Replace the eligible blocks of one message, one after the other; tells whether it did."""
         acted = False
@@ -100,13 +109,14 @@ class OffloadStep:
             if not self._means(work, message, block, stash=stash):
                 continue
             tokens = strands_block_tokens(block)
-            if tokens <= (self.threshold or 0):
+            if tokens <= max(0, self.threshold or 0):
                 continue
+            if isinstance(block, ToolResult):
+                require(message, block, "content")
             refs = spelled(references(work, message, index)) if stash else ""
             new = self.replacement(work, message, block, tokens, refs)
             if new is not None and new is not block:
-                blocks = (*message.blocks[:index], new, *message.blocks[index + 1 :])
-                work.change(at, msgspec.structs.replace(message, blocks=blocks))
+                work.change(at, with_block(message, index, new))
                 acted = True
         return acted
 
@@ -116,8 +126,10 @@ class OffloadStep:
         if isinstance(block, Text):
             return text_matches(message, self.target)
         if isinstance(block, ToolResult):
-            if stash and is_retrieval(work, block):
-                return False
+            if stash:
+                require(message, block, "toolUseId")
+                if is_retrieval(work, block):
+                    return False
             return result_matches(message, block, self.target, work.messages)
         return self.target == "*"
 
@@ -132,6 +144,7 @@ class OffloadStep:
     def eligible(self, work: Work, *, stash: bool) -> list[int]:
         """Positions of messages that the target means: not the first, not pinned, above the threshold if there is one."""
         messages = work.messages
+        check_names(messages)
         if self.preserve_recent > 0:
             meant, places = oldest_matches(messages, self.target, self.preserve_recent), last_places(messages)
             found = [at for at in meant if messages[at] is not messages[0] and not is_pinned(messages, places[at])]
@@ -142,7 +155,9 @@ class OffloadStep:
 
     def _is_large(self, work: Work, at: int, threshold: int, *, stash: bool) -> bool:
         message = work.messages[at]
-        return any(self._means(work, message, b, stash=stash) and strands_block_tokens(b) > threshold for b in message.blocks)
+        return any(
+            self._means(work, message, b, stash=stash) and strands_block_tokens(b) > max(0, threshold) for b in message.blocks
+        )
 
     def marker(self, removed: int) -> str:
         """What stands in the gap."""
@@ -178,7 +193,7 @@ class Truncate(OffloadStep):
         if isinstance(block, ToolResult):
             short = truncated_result(block, self.preview_tokens, self.preview)
             if short is not block:
-                is_error(message, block)
+                require(message, block, "toolUseId", "status")
             return _with_refs(block, short, refs)
         if isinstance(block, Text):
             text = preview_of(block.text, 1, self.preview_tokens, self.preview)
@@ -200,7 +215,7 @@ class DropContent(OffloadStep):
         """The word ``[Dropped]`` with references."""
         text = Text(text=f"[Dropped]{refs}")
         if isinstance(block, ToolResult):
-            is_error(message, block)
+            require(message, block, "toolUseId", "status")
             return msgspec.structs.replace(block, content=(text,))
         return text
 
@@ -222,7 +237,7 @@ class Summarize(OffloadStep):
         chosen = {id(work.messages[at]) for at in summarized}
         messages = tuple(message for message in work.messages if id(message) in chosen)
         for message in messages:
-            _check_statuses(message)
+            _check_keys(message)
         text = reply_text(work.summarize(content_request(messages)))
         if not text:
             return False
@@ -239,7 +254,7 @@ class Summarize(OffloadStep):
             return Text(text=f"[Offloaded: ~{tokens} tokens]{refs}") if kind == "media block" else None
         made = Text(text=f"[Summarized: {kind}, ~{tokens:,} tokens]\n\n{text}{refs}")
         if isinstance(block, ToolResult):
-            is_error(message, block)
+            require(message, block, "toolUseId", "status")
             return msgspec.structs.replace(block, content=(made,))
         return made
 
@@ -292,10 +307,13 @@ def _with_refs(block: ToolResult, short: ToolResult, refs: str) -> ToolResult:
     return msgspec.structs.replace(short, content=tuple(content))
 
 
-def _check_statuses(message: Message) -> None:
+def _check_keys(message: Message) -> None:
+    """Read what a flattened transcript shows of tool blocks."""
     for block in message.blocks:
         if isinstance(block, ToolResult):
-            is_error(message, block)
+            require(message, block, "toolUseId", "status", "content")
+        elif isinstance(block, ToolUse):
+            require(message, block, "toolUseId", "name", "input")
 
 
 def _is_seen(block: Block) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ullage.converse import converse_block, converse_of, loaded
-from ullage.strategies.shared.pipeline_messages import is_error
+from ullage.strategies.shared.pipeline_messages import status_of
 from ullage.strategies.shared.summary import CLOSING_REQUEST
 from ullage.strategies.shared.texts import is_json, item_text
 from ullage.strategy import SummaryRequest
@@ -57,7 +57,7 @@ def _shown(message: Message, block: Block, messages: Sequence[Message]) -> Itera
             (b.name for m in reversed(messages) for b in m.blocks if isinstance(b, ToolUse) and b.id == block.tool_use_id), ""
         )
         label = f"tool result: {name}" if name else "tool result"
-        return [{"text": f"[{label}{' (error)' if is_error(message, block) else ''}]"}, *_items(block)]
+        return [{"text": f"[{label}{' (error)' if status_of(message, block) == 'error' else ''}]"}, *_items(block)]
     if isinstance(block, ToolUse):
         arguments = json.dumps(loaded(block.arguments), separators=(",", ":"), ensure_ascii=False)
         return [{"text": f"[tool call: {block.name}] {arguments}"}]

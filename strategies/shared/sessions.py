@@ -12,10 +12,11 @@ from typing import Any
 
 import msgspec
 
+from ullage.converse import require
 from ullage.strategies.shared.profiles import Profile
 from ullage.strategies.shared.shape import has_tool_result, has_tool_use
 from ullage.strategies.shared.work import Work
-from ullage.types import Block, Message, Text, ToolResult
+from ullage.types import Block, Message, Text, ToolResult, ToolUse
 
 INTERRUPTED = "Tool was interrupted."
 """What stands for the result of a call that was never answered: a marker that the package puts into the history."""
@@ -64,7 +65,11 @@ def _without_orphans(messages: list[Message], profile: Profile) -> list[Message]
 
 
 def _answer(messages: list[Message], at: int) -> None:
-    """Rebuild the results that follow a call: one for each of its ids, in its order."""
+    """Rebuild the results that follow a call: one for each of its ids, in its order. ``KeyError`` where an id is missing."""
+    for message in messages[at : at + 2]:
+        for block in message.blocks:
+            if isinstance(block, ToolUse if message is messages[at] else ToolResult):
+                require(message, block, "toolUseId")
     ids = messages[at].tool_use_ids
     following = messages[at + 1]
     results = {block.tool_use_id: block for block in following.blocks if isinstance(block, ToolResult)}

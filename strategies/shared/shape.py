@@ -15,7 +15,7 @@ AnyMessage = Message | Mapping[str, Any]
 """A noun, or a dict in the shape of Bedrock's Converse API."""
 AnyMessages = Sequence[Message] | Sequence[Mapping[str, Any]]
 
-MessageType = Literal["user", "assistant", "tools", "messages", "all"]
+MessageType = Literal["tools", "messages", "all"]
 
 
 def role_of(message: AnyMessage) -> str:
@@ -45,21 +45,19 @@ def has_text(message: AnyMessage) -> bool:
 
 
 def tool_ids(message: AnyMessage) -> frozenset[str]:
-    """Ids of the tool calls that a message makes or answers."""
+    """Ids of the tool calls that a message makes or answers; an empty id is none."""
     if isinstance(message, Message):
-        return frozenset(message.tool_use_ids + message.tool_result_ids)
-    found = set()
-    for block in message["content"]:
-        for kind in ("toolUse", "toolResult"):
-            if kind in block:
-                found.add(block[kind]["toolUseId"])
-    return frozenset(found)
+        return frozenset(message.tool_use_ids + message.tool_result_ids) - {""}
+    blocks = [block.get("toolUse", block.get("toolResult")) for block in message.get("content", ())]
+    return frozenset(block["toolUseId"] for block in blocks if block is not None and block.get("toolUseId"))
 
 
-def matches_message_type(message: AnyMessage, message_type: MessageType | None) -> bool:
-    """Tell whether a filter selects a message: ``tools`` those with tool blocks, ``messages`` those without, ``all`` any."""
-    if message_type == "tools":
-        return has_tool_use(message) or has_tool_result(message)
-    if message_type == "messages":
-        return not (has_tool_use(message) or has_tool_result(message))
-    return True
+def matches_message_type(message: AnyMessage, message_type: MessageType) -> bool:
+    """Tell whether a filter selects a message: ``tools`` those with tool blocks, ``messages`` those without, ``all`` any.
+
+    Any other word selects none.
+    """
+    if message_type == "all":
+        return True
+    tools = has_tool_use(message) or has_tool_result(message)
+    return tools if message_type == "tools" else message_type == "messages" and not tools

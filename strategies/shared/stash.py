@@ -6,7 +6,7 @@ import base64
 import json
 from typing import Any
 
-from ullage.converse import converse_block
+from ullage.converse import converse_block, require
 from ullage.strategies.shared.retrieval import RETRIEVE_CONTEXT
 from ullage.strategies.shared.work import Work
 from ullage.types import Block, Message, Opaque, Thinking, ToolResult, ToolUse
@@ -33,7 +33,8 @@ def spelled(refs: tuple[str, ...]) -> str:
 def store_message(work: Work, message: Message, *, keep_existing: bool = False) -> None:
     """Put what a message holds into the store; calls, reasoning and cache points are left out.
 
-    So are answers of the retrieval tool, but only to calls that were seen when they were added.
+    So are answers of the retrieval tool, but only to calls that were seen when they were added. ``KeyError`` for a result
+    without id or content, after what stood before it was stored.
     """
     for index, block in enumerate(message.blocks):
         if isinstance(block, (ToolUse, Thinking)) or (
@@ -41,7 +42,9 @@ def store_message(work: Work, message: Message, *, keep_existing: bool = False) 
         ):
             continue
         if isinstance(block, ToolResult):
-            if block.tool_use_id in work.own.get(RETRIEVALS, ()):
+            known = work.own.get(RETRIEVALS, ())
+            require(message, block, *(("toolUseId",) if known or block.content else ()), "content")
+            if block.tool_use_id in known:
                 continue
             for ref, item in zip(references(work, message, index), block.content, strict=True):
                 work.stash(ref, encoded(item), keep_existing=keep_existing)

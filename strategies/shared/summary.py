@@ -77,12 +77,11 @@ def reply_blocks(summary: Summary) -> tuple[Block, ...]:
 
 
 def _user_texts(block: Block) -> list[Block]:
-    """What of a reply may enter a user message: texts, and the text of citations unless it is blank."""
+    """What of a reply may enter a user message: texts, and the texts of citations that are not empty."""
     if isinstance(block, Text):
         return [block]
     kind, data = getattr(block, "kind", ""), getattr(block, "data", "")
     if kind != "citationsContent" or not data:
         return []
     content: Any = msgspec.json.decode(data)
-    text = "".join(part.get("text", "") for part in content.get("content", ()))
-    return [Text(text=text)] if text.strip() else []
+    return [Text(text=part["text"]) for part in content.get("content", ()) if part.get("text")]

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ullage.histories import make_history
+from ullage.histories import make_history, make_malformed
 
 Case = dict[str, Any]
 
@@ -20,6 +20,8 @@ REPLIES: tuple[Case, ...] = (
     {"blocks": [{"reasoningContent": {"reasoningText": {"text": "why", "signature": "s"}}}, {"text": "SUMMARY"}]},
     {"blocks": [{"reasoningContent": {"reasoningText": {"text": "why", "signature": "s"}}}]},
     {"blocks": [{"toolUse": {"toolUseId": "x", "name": "shell", "input": {}}}]},
+    {"blocks": [{"citationsContent": {"content": [{"text": " "}], "citations": [{"title": "t"}]}}]},
+    {"blocks": [{"citationsContent": {"content": [{"text": "cited"}], "citations": [{"title": "t"}]}}, {"text": "plain"}]},
     {"raise": "the model is down"},
 )
 CLASSIC_STATES = {
@@ -33,12 +35,16 @@ TARGETS: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def cases(kind: str, count: int, version: str) -> Iterator[Case]:
+def cases(kind: str, count: int, version: str, seed: int = 0) -> Iterator[Case]:
     """``count`` cases of one kind; the same for the same arguments."""
-    for seed in range(count):
-        rng = random.Random(f"{kind}-{seed}")
-        messages = make_history(rng.randrange(10**9))
-        yield {"kind": KINDS[kind][0], "seed": seed, "messages": messages, **KINDS[kind][1](rng, messages, version)}
+    driven, make = KINDS[kind]
+    for number in range(count):
+        name = f"{kind}-{number}" if seed == 0 else f"{kind}-{seed}-{number}"
+        rng = random.Random(name)
+        at = rng.randrange(10**9)
+        malformed = kind in ODD and rng.random() < MALFORMED
+        messages = make_malformed(at) if malformed else make_history(at)
+        yield {"kind": driven, "seed": number, "messages": messages, **make(rng, messages, version)}
 
 
 def sliding_window(rng: random.Random, messages: list[Case], _: str) -> Case:
@@ -56,11 +62,11 @@ def sliding_window(rng: random.Random, messages: list[Case], _: str) -> Case:
 def summarizing(rng: random.Random, messages: list[Case], _: str) -> Case:
     """A summarising manager with any parameters."""
     params: Case = {
-        "summary_ratio": rng.choice((0.05, 0.1, 0.3, 0.3, 0.5, 0.8, 0.95)),
-        "preserve_recent_messages": rng.choice((0, 1, 2, 3, 5, 10)),
+        "summary_ratio": rng.choice((-1.0, 0.0, 0.05, 0.1, 0.3, 0.3, 0.5, 0.8, 0.95, 2.0)),
+        "preserve_recent_messages": rng.choice((-2, 0, 1, 2, 3, 5, 10, 50)),
     }
     if rng.random() < 0.3:
-        params["pin_first"] = rng.choice((0, 1, 2, 50))
+        params["pin_first"] = rng.choice((-1, 0, 1, 2, 50))
     return _classic(rng, "summarizing", params, messages)
 
 
@@ -106,14 +112,14 @@ def agentic(rng: random.Random, _: list[Case], __: str) -> Case:
     tool = rng.choice(("summarize_context", "truncate_context", "pin_context"))
     arguments: Case = {}
     if tool == "pin_context":
-        arguments["select"] = rng.choice(("last_turn", -1, 0, 1, 3, 99, [0], [0, 2, -1], [77], []))
-        _maybe(rng, arguments, "filter", ("user", "assistant", "tools"))
-        _maybe(rng, arguments, "action", ("pin", "unpin"))
+        arguments["select"] = rng.choice(("last_turn", -1, 0, 1, 3, 99, True, [0], [0, 0, 2, -1], [77], []))
+        _maybe(rng, arguments, "filter", ("user", "assistant", "tools", None, "other"))
+        _maybe(rng, arguments, "action", ("pin", "pin", "unpin", "unpin", "other"))
     else:
-        _maybe(rng, arguments, "keep_recent", (-1, 0, 1, 2, 3, 5, 10, 50))
-        _maybe(rng, arguments, "message_type", ("tools", "messages", "all"))
+        _maybe(rng, arguments, "keep_recent", (-1, 0, 1, 2, 3, 5, 10, 50, None))
+        _maybe(rng, arguments, "message_type", ("tools", "messages", "all", None, "other"))
         if tool == "summarize_context":
-            _maybe(rng, arguments, "summary_ratio", (0.0, 0.1, 0.5, 0.8, 2.0))
+            _maybe(rng, arguments, "summary_ratio", (-1, 0.0, 0.1, 0.5, 0.8, 2.0, None))
     return {"tool": tool, "arguments": arguments, "reply": rng.choice(REPLIES), "window": 1000}
 
 
@@ -144,9 +150,19 @@ def offloader(rng: random.Random, messages: list[Case], _: str) -> Case:
     return {"params": {"max_result_tokens": limit, "preview_tokens": rng.choice((0, 1, limit // 2, limit - 1)) % limit}}
 
 
-def presets(rng: random.Random, messages: list[Case], _: str) -> Case:
-    """A pipeline by its name."""
-    return _pipeline(rng, messages, {"preset": rng.choice(("auto", "agentic"))})
+def presets(rng: random.Random, messages: list[Case], version: str) -> Case:
+    """``auto`` or ``agentic``: a pipeline, or at 1.54 a manager with an offloader."""
+    case = _pipeline(rng, messages, {"preset": rng.choice(("auto", "agentic"))})
+    if version.startswith("1.54"):
+        case |= {
+            "kind": "classic_preset",
+            "moments": [*case["moments"], *rng.choices(("turn_end", "overflow"), k=rng.randint(0, 2))],
+        }
+        for message in messages:
+            for block in message["content"]:
+                if "toolResult" in block and rng.random() < 0.2:
+                    block["toolResult"]["content"] = [{"text": "x\n" * rng.choice((2_999, 3_000, 3_001, 17_000))}]
+    return case
 
 
 def steps(rng: random.Random, messages: list[Case], _: str) -> Case:
@@ -161,13 +177,13 @@ def steps(rng: random.Random, messages: list[Case], _: str) -> Case:
 def _step(rng: random.Random) -> Case:
     entry: Case = {"step": rng.choice(("truncate", "drop", "summarize")), "target": rng.choice(TARGETS)}
     if rng.random() < 0.5:
-        entry["threshold"] = rng.choice((0, 5, 60, 200, 1500))
+        entry["threshold"] = rng.choice((-5, 0, 5, 60, 200, 1500))
     if rng.random() < 0.5:
-        entry["utilization"] = rng.choice((0, 0.5, 0.9, 1.0))
+        entry["utilization"] = rng.choice((-1, 0, 0.5, 0.9, 1.0, 1.5))
     if rng.random() < 0.6:
-        entry["preserve_recent"] = rng.choice((0, 1, 2, 4, 0.3, 0.7))
+        entry["preserve_recent"] = rng.choice((-1, 0, 1, 2, 4, 99, 2.5, 0.3, 0.7, 0.999))
     if entry["step"] == "truncate":
-        entry["preview_tokens"] = rng.choice((0, 4, 50, 750))
+        entry["preview_tokens"] = rng.choice((-3, 0, 4, 50, 750))
         if "threshold" in entry and entry["threshold"] <= entry["preview_tokens"]:
             entry["threshold"] = entry["preview_tokens"] + 1
         if rng.random() < 0.3:
@@ -260,5 +276,7 @@ KINDS: dict[str, tuple[str, Maker]] = {
     "retrieval": ("retrieval", retrieval),
     "request": ("request", request),
 }
-ONLY_1_62 = frozenset({"presets", "pipeline_steps"})
+ONLY_1_62 = frozenset({"pipeline_steps"})
 """Kinds that the older release does not have."""
+ODD, MALFORMED = frozenset(KINDS) - {"offloader", "request", "injector", "projection", "shared_functions"}, 0.05
+"""Kinds that also get malformed histories, and how large a part those are."""

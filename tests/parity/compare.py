@@ -11,11 +11,10 @@ Case = dict[str, Any]
 
 GUIDANCE = re.compile(r"(\[Offloaded: \d+ blocks, ~[\d,]+ tokens\]\n).*?\n\n", re.DOTALL)
 ANSWERS: tuple[tuple[str, str], ...] = (
-    ("too few", r"not enough eligible|too few messages|conversation only has|has only \d+ messages"),
+    ("too few", r"not enough eligible|too few messages|conversation only has|has only \d+\."),
     ("no boundary", r"no valid (split|trim) boundary|every boundary parts|no plain user message begins"),
     ("none eligible", r'no ("\w+"|eligible) messages'),
     ("failed", r"Summarization failed|The summary failed"),
-    ("done", r"^(Summarized|Summarised|Dropped|Pinned|Unpinned) "),
     ("out of range", r"out of range"),
     ("no match", r"No matching messages found|No message matches"),
     ("empty", r"No messages in the conversation|The conversation has no messages"),
@@ -55,7 +54,14 @@ def normal(case: Case, result: Case) -> Case:
     if case["kind"] == "pipeline":
         made["exceptions"] = _progress(case, result)
         made.pop("state", None)
-    return {key: dumped(value) for key, value in made.items()}
+    return {key: dumped(_ordered(value)) for key, value in made.items()}
+
+
+def _ordered(value: Any) -> Any:
+    """The same value with its keys in one order: that of a dict's keys means nothing."""
+    if isinstance(value, dict):
+        return {key: _ordered(value[key]) for key in sorted(value)}
+    return [_ordered(item) for item in value] if isinstance(value, list) else value
 
 
 def _progress(case: Case, result: Case) -> list[Any]:
@@ -73,7 +79,7 @@ def _message(message: Case, known: set[Any]) -> Case:
 
 
 def _block(block: Case) -> Case:
-    if "toolResult" not in block:
+    if "content" not in block.get("toolResult", ()):
         return block
     result = dict(sorted(block["toolResult"].items()))
     result["content"] = [{"text": GUIDANCE.sub(r"\1", item["text"])} if "text" in item else item for item in result["content"]]

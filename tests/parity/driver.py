@@ -93,6 +93,10 @@ def block_events(block: Case) -> Iterator[Case]:
         yield {"contentBlockStart": {"start": {}}}
         if "text" in block:
             yield {"contentBlockDelta": {"delta": {"text": block["text"]}}}
+        elif "citationsContent" in block:
+            for citation in block["citationsContent"]["citations"]:
+                yield {"contentBlockDelta": {"delta": {"citation": citation}}}
+            yield {"contentBlockDelta": {"delta": {"text": block["citationsContent"]["content"][0]["text"]}}}
         elif "reasoningContent" in block:
             text = block["reasoningContent"]["reasoningText"]
             yield {"contentBlockDelta": {"delta": {"reasoningContent": {"text": text["text"]}}}}
@@ -211,15 +215,35 @@ def run_offloader(case: Case) -> Case:
     model = Stub({"blocks": []}, 1000)
     plugin = ContextOffloader(InMemoryStorage(), **case["params"])
     agent = Agent(model=model, callback_handler=None, plugins=[plugin])
-    message = case["messages"][-1]
+    offload(plugin, agent, case["messages"][-1])
+    return {"messages": case["messages"]}
+
+
+def offload(plugin: Any, agent: Any, message: Case) -> None:
+    """What an offloader does after each tool call whose result a message holds; a hook that raises changes nothing."""
     for index, block in enumerate(message["content"]):
         if "toolResult" in block:
             result = block["toolResult"]
-            use = {"toolUseId": result["toolUseId"], "name": "shell", "input": {}}
+            use = {"toolUseId": result.get("toolUseId", ""), "name": "shell", "input": {}}
             event = SimpleNamespace(agent=agent, cancel_message=None, tool_use=use, selected_tool=None, result=result)
             outcome(partial(plugin._handle_tool_result, event))
             message["content"][index] = {"toolResult": event.result}
-    return {"messages": case["messages"]}
+
+
+def run_classic_preset(case: Case) -> Case:
+    """A preset of 1.54, a manager with an offloader, through its moments."""
+    model = Stub(case["reply"], case["window"])
+    agent = Agent(model=model, messages=case["messages"], callback_handler=None, context_manager=case["preset"])
+    plugin = agent._plugin_registry._plugins["context_offloader"]
+    manager = agent.conversation_manager
+    kinds: list[str | None] = []
+    for moment in case["moments"]:
+        if moment == "arrival":
+            offload(plugin, agent, agent.messages[-1])
+            kinds.append(None)
+        else:
+            kinds.append(outcome(partial(step, manager, agent, moment, case))[0])
+    return {"messages": agent.messages, "state": manager.get_state(), "exceptions": kinds, "requests": model.calls}
 
 
 def run_pipeline(case: Case) -> Case:
@@ -389,6 +413,7 @@ RUNS: dict[str, Callable[[Case], Case]] = {
     "functions": run_functions,
     "projection": run_projection,
     "offloader": run_offloader,
+    "classic_preset": run_classic_preset,
     "pipeline": run_pipeline,
     "restore": run_restore,
     "status": run_status,

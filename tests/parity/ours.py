@@ -140,7 +140,10 @@ def both(action: Callable[[Any], Any], dicts: Any, nouns: Any) -> list[Any]:
 
 def projection(case: Case, _: str) -> Case:
     """The projected size of the next prompt."""
-    usage, at = usage_in(case["messages"])
+    kind, found = outcome(lambda: usage_in(case["messages"]))
+    if kind:
+        return {"projected": [kind, None]}
+    usage, at = found
     nouns = messages_of(case["messages"])
     if usage is not None:
         return {"projected": [None, usage.prompt + usage.output + sum(map(strands_message_tokens, nouns[at:]))]}
@@ -207,6 +210,7 @@ def request(case: Case, _: str) -> Case:
 
 RUNS: dict[str, Callable[[Case, str], Case]] = {
     "manager": manager,
+    "classic_preset": pipeline,
     "pipeline": pipeline,
     "agentic": agentic,
     "functions": functions,

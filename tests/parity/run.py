@@ -1,6 +1,6 @@
 """Parity with the real package: builds an isolated environment for each release, runs both sides, prints the table.
 
-    python -m tests.parity.run [--count 2000] [--kinds sliding_window,…] [--versions 1.54.0,1.62.0] [--show 3]
+    python -m tests.parity.run [--count 2000] [--kinds sliding_window,…] [--versions 1.54.0,1.62.0] [--seed 7] [--show 3]
 
 Exits with 1 when a difference is found.
 """
@@ -62,9 +62,9 @@ def real_results(version: str, made: list[Case]) -> Iterable[Case]:
     return [loaded(line) for line in lines]
 
 
-def compare(kind: str, version: str, count: int, show: int) -> Line:
-    """Run one kind against one release."""
-    made = list(cases(kind, count, version))
+def compare(kind: str, version: str, options: argparse.Namespace) -> Line:
+    """Run one kind against one release; explain the first ``options.show`` differences."""
+    made = list(cases(kind, options.count, version, options.seed))
     different = 0
     parts: dict[str, int] = {}
     for case, real in zip(made, real_results(version, made), strict=True):
@@ -74,10 +74,10 @@ def compare(kind: str, version: str, count: int, show: int) -> Line:
             different += 1
             for part in found:
                 parts[part] = parts.get(part, 0) + 1
-            if different <= show:
+            if different <= options.show:
                 explain(kind, case, real, ours, found)
     listed = ", ".join(f"{part} {n}" for part, n in sorted(parts.items()))
-    return Line(kind, version, count, different, listed)
+    return Line(kind, version, len(made), different, listed)
 
 
 def replays(version: str) -> list[Line]:
@@ -109,6 +109,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--versions", default=",".join(VERSIONS))
+    parser.add_argument("--seed", type=int, default=0, help="another number, other histories")
     parser.add_argument("--show", type=int, default=0)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -117,7 +118,7 @@ def main() -> int:
         for kind in options.kinds.split(","):
             if kind in ONLY_1_62 and version.startswith("1.54"):
                 continue
-            lines.append(compare(kind, version, options.count, options.show))
+            lines.append(compare(kind, version, options))
             print(f"parity: {lines[-1]}", file=sys.stderr)
         lines += replays(version)
     if options.json:
