@@ -235,3 +235,26 @@ def test_a_message_that_stands_twice_changes_at_both_places() -> None:
     assert [request["messages"][0]["content"][1]["text"] for request in done.requests] == [
         "[... 2 messages elided ...]", "a3 is long enough to be asked about", "[Summarized: text block, ~9 tokens]\n\nSUM",
     ]  # fmt: skip
+
+
+def test_a_repeated_answer_that_is_rebuilt_keeps_what_it_came_without() -> None:
+    """Of two answers to one call the last stays, in the first one's place, and still has no status."""
+    twice = {"role": "user", "content": [*result("t1")["content"], *without_status("t1", words="again")["content"]]}
+    log = [text("user", "q"), call("t1", "t2"), twice, text("assistant", "end")]
+    state = {"__name__": "SummarizingConversationManager", "removed_message_count": 0, "summary_message": None}
+    done = reduce("summarizing", log, moment="restore", state=state)
+    first, second = (block["toolResult"] for block in done.messages[2]["content"])
+    assert first == {"toolUseId": "t1", "content": [{"text": "again"}]}
+    assert (second["toolUseId"], second["status"]) == ("t2", "error")
+
+
+def test_a_marker_that_is_dropped_later_is_kept_under_no_id_of_its_own() -> None:
+    """Only what an agent appends is tracked: a pipeline's own markers are stashed as unknown."""
+    steps = ("drop(target='user_text', threshold=0, utilization=0.1, preserve_recent=2.5)", "drop(target='*')")
+    history = [text("user", f"word {n} " * 40) for n in range(6)]
+    done = reduce(f"context_manager(strategies={steps!r})", history, moment="before_call", projected_tokens=900, window=1000)
+    assert [(message["role"], [block["text"] for block in message["content"]]) for message in done.messages] == [
+        ("user", ["[Dropped] [ref: unknown_0]"]),
+        ("assistant", ["[Dropped] [ref: unknown_0]"]),
+        ("user", ["[Dropped] [ref: unknown_0]", "[Dropped] [ref: unknown_1]"]),
+    ]

@@ -227,7 +227,13 @@ _RULES = (
         "provider documents; this project",
     ),
     ("faults", "count", "exceptions of the strategy; the call goes on unchanged", "count", "this project"),
-    ("overhead_ms", "milliseconds", "wall time of the strategy's own decisions, its waiting for models left out", "Σ time in decide", "Bencher"),
+    (
+        "overhead_ms",
+        "milliseconds",
+        "wall time of the strategy's own decisions, its waiting for models left out",
+        "Σ time in decide",
+        "Bencher",
+    ),
 )
 _COMPARISON = (
     (

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ullage.converse import require
+from ullage.converse import put_aside, require, slots, with_aside
 from ullage.strategies.shared.profiles import Profile
 from ullage.strategies.shared.shape import has_tool_result, has_tool_use
 from ullage.strategies.shared.work import Work
@@ -81,7 +81,18 @@ def _answer(messages: list[Message], at: int) -> None:
         name = f"{messages[at].id}-interrupted"
         messages.insert(at + 1, Message(id=name, role="user", blocks=answers, synthetic=True))
     else:
-        messages[at + 1] = msgspec.structs.replace(following, blocks=answers + others)
+        messages[at + 1] = _rebuilt(following, answers + others)
+
+
+def _rebuilt(message: Message, blocks: tuple[Block, ...]) -> Message:
+    """The message with other blocks; each block that it had before keeps what was put aside of it."""
+    aside = put_aside(message)
+    made = msgspec.structs.replace(message, blocks=blocks)
+    if not aside:
+        return made
+    held = {id(block): aside[slot] for block, slot in zip(message.blocks, slots(message), strict=True) if slot in aside}
+    kept = {slot: held[id(block)] for block, slot in zip(blocks, slots(made), strict=True) if id(block) in held}
+    return with_aside(made, kept)
 
 
 def _interrupted(tool_use_id: str) -> ToolResult:

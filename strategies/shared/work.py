@@ -22,6 +22,9 @@ OWN = "own"
 SAME = "same"
 """Key of the own state: groups of positions that hold the very same message, as a merge that broke half-way leaves them."""
 
+UNTRACKED = ("marker-", "summary-")
+"""How the ids of messages begin that a pipeline makes itself."""
+
 
 class Work:
     """Working copies of one view: ``messages`` with pins from the state applied, ``state``, and what was decided so far.
@@ -104,7 +107,12 @@ class Work:
         return ""
 
     def tracking_id(self, message: Message) -> str:
-        """The id under which the package tracks a message: the message's own, or ``unknown`` for one given without."""
+        """The id under which the package tracks a message: the message's own, or ``unknown`` for one given without.
+
+        Markers and summaries of a pipeline are put into the list as they are; only what an agent appends gets an id.
+        """
+        if message.synthetic and message.id.startswith(UNTRACKED):
+            return "unknown"
         if not self.as_given or message.synthetic:
             return message.id
         extra = loaded(message.extra) if message.extra else {}
