@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -148,3 +149,12 @@ def _expects(node: ast.AST) -> bool:
     """A ``with pytest.raises(…)`` or ``pytest.warns(…)``."""
     call = node.func if isinstance(node, ast.Call) else None
     return isinstance(call, ast.Attribute) and call.attr in ("raises", "warns", "fail")
+
+
+def test_the_wheel_carries_every_package() -> None:
+    """A folder of sources that is not listed would be missing from an installed Ullage."""
+    settings = tomllib.loads((checkout() / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    tracked_folders = {Path(name).parent for name, _ in sources("bench", "strategies")}
+    named = {"ullage." + ".".join(folder.parts) for folder in tracked_folders if folder.parts[0] == "strategies"}
+    named |= {".".join(folder.parts[1:]) for folder in tracked_folders if folder.parts[0] == "bench"}
+    assert named <= set(settings["packages"])

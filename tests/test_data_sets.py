@@ -142,6 +142,8 @@ print(json.dumps(found))
 def test_a_checkout_loads_through_hugging_face_datasets(tmp_path: Path) -> None:
     """The card names two configurations with two splits each; every file is a row, traces and banks of the same names."""
     pytest.importorskip("datasets", minversion="4.7")
+    if not LONGHAUL.is_dir():
+        pytest.skip("no checkout: the package carries four of its traces only")
     quiet = os.environ | {"HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
     command = [sys.executable, "-c", LOADED, str(LONGHAUL)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=quiet, timeout=300)
