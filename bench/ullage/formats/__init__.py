@@ -49,6 +49,11 @@ class Source:
     def __str__(self) -> str:
         return str(self.path)
 
+    @property
+    def stem(self) -> str:
+        """The file's name without ``.gz`` and without its last suffix: names a session whose file does not."""
+        return Path(self.path.name.removesuffix(".gz")).stem
+
     @cached_property
     def data(self) -> bytes:
         """The whole unpacked content; raises ``TraceError`` when it is too large or not readable."""

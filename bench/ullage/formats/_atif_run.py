@@ -12,8 +12,9 @@ from ullage.formats._anthropic import milliseconds, whole
 from ullage.formats._chat import Conversation, arguments_of, text_of
 from ullage.formats._facts import unanswered
 from ullage.formats._lines import object_at, objects_at
+from ullage.formats._talk import counted
 from ullage.formats._usage import included_usage
-from ullage.types import RecordedCompaction, Usage, canonical_json
+from ullage.types import Usage, canonical_json
 
 _STEP = frozenset(
     ("step_id", "timestamp", "source", "model_name", "message", "reasoning_content", "tool_calls", "observation", "metrics")
@@ -41,7 +42,6 @@ class Run:
     talk: Conversation
     side: Conversation
     system: list[str] = field(default_factory=list)
-    compactions: list[RecordedCompaction] = field(default_factory=list)
     refs: list[AgentRef] = field(default_factory=list)
     copied: int = 0
     unnamed: int = 0
@@ -70,25 +70,26 @@ class Run:
         copied = [step for step in steps if _is_copied(step)]
         for number, step in enumerate(copied):
             self._take(scratch, number, step)
-        last = self.compactions[-1] if self.compactions else None
+        last = self.talk.compactions[-1] if self.talk.compactions else None
         if last is None or last.position != len(self.talk.messages):
-            self.compactions.append(RecordedCompaction(call=len(self.talk.calls), position=len(self.talk.messages)))
+            self.talk.compacted(None)
         kept = list(scratch.messages)
         if kept and kept[-1].role == "user":
             self._handed_over(kept.pop().text)
-        self.compactions[-1] = msgspec.structs.replace(self.compactions[-1], attached=tuple(kept))
+        self.talk.compactions[-1] = msgspec.structs.replace(self.talk.compactions[-1], attached=tuple(kept))
         self._handoff = False
         return sum(not self.add(number, step) for number, step in enumerate(steps) if not _is_copied(step))
 
     def oddities(self) -> Iterator[str]:
         """What a reader of the figures should know, one line each."""
-        found = (
-            (self.copied, "{} steps are context copied from an earlier trajectory; no calls of this one"),
-            (self.unnamed, "{} tool calls have no id; named by their place"),
-            (self.ordered, "{} results name no tool call; paired in the order of the calls of their step"),
-            (self.several, "{} steps stand for several requests each; every one is one call here"),
+        yield from counted(
+            (
+                (self.copied, "{} steps are context copied from an earlier trajectory; no calls of this one"),
+                (self.unnamed, "{} tool calls have no id; named by their place"),
+                (self.ordered, "{} results name no tool call; paired in the order of the calls of their step"),
+                (self.several, "{} steps stand for several requests each; every one is one call here"),
+            )
         )
-        yield from (text.format(count) for count, text in found if count)
         yield from unanswered(self.talk.messages)
 
     def _take(self, talk: Conversation, number: int, step: dict[str, Any]) -> bool:
@@ -157,8 +158,7 @@ class Run:
         if made and any(word in text_of(content).lower() for word in _REDUCED):
             self.refs += [AgentRef(ref, "") for result in results for ref in objects_at(result, "subagent_trajectory_ref")]
             told = [text_of(_content(result.get("content"))) for result in results]
-            event = RecordedCompaction(call=len(self.talk.calls), position=len(self.talk.messages), at=at)
-            self.compactions.append(msgspec.structs.replace(event, summary="\n\n".join(text for text in told if text)))
+            self.talk.compacted(at, summary="\n\n".join(text for text in told if text))
             self._handoff = True
         elif talk is self.talk and not talk.messages and not results:
             self.system.append(text_of(content))
@@ -168,9 +168,9 @@ class Run:
             self._results(talk, number, step, [])
 
     def _handed_over(self, summary: str) -> None:
-        last = self.compactions[-1]
+        last = self.talk.compactions[-1]
         texts = [text for text in (last.summary, summary) if text]
-        self.compactions[-1] = msgspec.structs.replace(last, summary="\n\n".join(texts))
+        self.talk.compactions[-1] = msgspec.structs.replace(last, summary="\n\n".join(texts))
 
 
 def usage_of(metrics: dict[str, Any]) -> Usage | None:

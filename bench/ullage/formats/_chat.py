@@ -7,14 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
-from ullage.formats._facts import main_model, model_changes, provenance_of
+from ullage.formats._facts import main_model
 from ullage.formats._images import image_size
 from ullage.formats._lines import objects_at
+from ullage.formats._talk import Talk
 from ullage.types import (
     Block,
-    Call,
     Image,
     Message,
     Opaque,
@@ -53,16 +51,8 @@ def chat_trace(
     for number, row in enumerate(rows[lead:], lead):
         usage, at, used = usage_of(row) if usage_of and row.get("role") == "assistant" else (None, None, "")
         talk.add(row, number, at=at, usage=usage, model=used)
-    return Trace(
-        id=name,
-        system=system,
-        tools=specs,
-        messages=tuple(talk.messages),
-        calls=tuple(talk.calls),
-        events=tuple(model_changes(talk.calls)),
-        meta=TraceMeta(format=form, source=source, model=model or main_model(talk.calls)),
-        provenance=provenance_of(talk.calls, "read", prompt_complete=bool(system) and bool(specs)),
-    )
+    meta = TraceMeta(format=form, source=source, model=model or main_model(talk.calls))
+    return talk.finished(name, meta, "read", system=system, tools=specs)
 
 
 def leading(rows: Sequence[dict[str, Any]]) -> int:
@@ -71,13 +61,11 @@ def leading(rows: Sequence[dict[str, Any]]) -> int:
 
 
 @dataclass(slots=True, kw_only=True)
-class Conversation:
+class Conversation(Talk):
     """Collects chat messages; pairs results that name no call with the oldest open call, of the same name where one is given."""
 
     name: str
     model: str = ""
-    messages: list[Message] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
     _open: dict[str, str] = field(default_factory=dict)
 
     def add(
@@ -98,24 +86,9 @@ class Conversation:
         """
         message = self._message(row, f"{self.name}/{number}", at, human=human)
         if message.role == "assistant" and counted:
-            place = len(self.messages)
-            self.calls.append(
-                Call(
-                    id=message.id,
-                    upto=place,
-                    reply=place,
-                    at=at,
-                    model=model or self.model,
-                    usage=usage,
-                    output_reliable=usage is not None,
-                    extra=extra,
-                )
-            )
-        last = self.messages[-1] if self.messages else None
-        if last is not None and only_results(message) and only_results(last):
-            self.messages[-1] = msgspec.structs.replace(last, blocks=last.blocks + message.blocks)
+            self.reply(message, model=model or self.model, usage=usage, extra=extra)
         else:
-            self.messages.append(message)
+            self.hear(message)
 
     def _message(self, row: dict[str, Any], message_id: str, at: int | None, *, human: bool) -> Message:
         role = row.get("role")
@@ -220,8 +193,3 @@ def tool_specs(tools: Any) -> tuple[ToolSpec, ...]:
             schema = canonical_json(inner.get("parameters") or inner.get("input_schema") or {})
             found.append(ToolSpec(name=str(inner["name"]), description=str(inner.get("description") or ""), schema=schema))
     return tuple(found)
-
-
-def only_results(message: Message) -> bool:
-    """Whether a message holds tool results and nothing else."""
-    return bool(message.blocks) and all(isinstance(block, ToolResult) for block in message.blocks)

@@ -84,7 +84,7 @@ def _read_lines(source: Source, form: str, make: Make) -> Imported:
 
 def _make(make: Make, row: Any, messages: list[dict[str, Any]], source: Source, number: int, *, alone: bool) -> Trace:
     keys = row if isinstance(row, dict) else {}
-    stem = source.path.name.removesuffix(".gz").rsplit(".", 1)[0]
+    stem = source.stem
     name = str(keys.get("id") or keys.get("instance_id") or (stem if alone else f"{stem}#{number}"))
     return make(name, messages, keys, source.path.name)
 

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from ullage.formats._anthropic import milliseconds, whole
-from ullage.formats._chat import only_results
-from ullage.formats._codex_items import is_output, is_result, item_blocks, message_of
-from ullage.formats._facts import in_order, main_model, model_changes, provenance_of, unanswered
+from ullage.formats._codex_items import is_output, item_blocks, message_of
+from ullage.formats._facts import main_model, unanswered
 from ullage.formats._lines import list_at, object_at
+from ullage.formats._talk import Talk
 from ullage.formats._usage import included_usage
-from ullage.types import Block, Call, Message, RecordedCompaction, RecordedEvent, Trace, TraceMeta, Usage, canonical_json
+from ullage.types import Block, Message, Trace, TraceMeta, Usage, canonical_json
 
 _FAULTS = {"turn_aborted": "aborted", "stream_error": "api_error", "error": "api_error", "thread_rolled_back": "rewind"}
 """Interface events that may explain a bill."""
@@ -22,7 +22,7 @@ _SETTINGS = ("effort", "approval_policy", "personality")
 
 
 @dataclass(slots=True)
-class Rollout:
+class Rollout(Talk):
     """Collects the lines of one session and makes the trace.
 
     Items of the model gather in an open reply. A token count whose running total changed closes it as one call; a tool
@@ -30,10 +30,6 @@ class Rollout:
     """
 
     metas: list[dict[str, Any]] = field(default_factory=list)
-    messages: list[Message] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    compactions: list[RecordedCompaction] = field(default_factory=list)
-    events: list[RecordedEvent] = field(default_factory=list)
     typed: set[str] = field(default_factory=set)
     settings: dict[str, Any] = field(default_factory=dict)
     model: str = ""
@@ -73,7 +69,7 @@ class Rollout:
         changed = [key for key in now if key in self.settings and self.settings[key] != now[key]]
         self.settings |= now
         if changed:
-            self._note("setting_change", at, ", ".join(f"{key} {canonical_json(now[key])}" for key in changed))
+            self.note("setting_change", at, ", ".join(f"{key} {canonical_json(now[key])}" for key in changed))
 
     def _item(self, item: dict[str, Any], at: int | None) -> None:
         if is_output(item):
@@ -82,12 +78,7 @@ class Rollout:
             self._reply += item_blocks(item)
             return
         self.close()
-        message = message_of(item, f"item-{len(self.messages)}", at)
-        last = self.messages[-1] if self.messages else None
-        if is_result(item) and last is not None and only_results(last):
-            self.messages[-1] = msgspec.structs.replace(last, blocks=last.blocks + message.blocks)
-        else:
-            self.messages.append(message)
+        self.hear(message_of(item, f"item-{len(self.messages)}", at))
 
     def _event(self, payload: dict[str, Any], at: int | None) -> bool:
         kind = str(payload.get("type"))
@@ -96,9 +87,7 @@ class Rollout:
         elif kind == "user_message":
             self.typed.add(str(payload.get("message") or ""))
         elif kind in _FAULTS:
-            self._note(
-                _FAULTS[kind], at, str(payload.get("message") or payload.get("reason") or payload.get("num_turns") or kind)
-            )
+            self.note(_FAULTS[kind], at, str(payload.get("message") or payload.get("reason") or payload.get("num_turns") or kind))
         else:
             return False
         return True
@@ -131,21 +120,8 @@ class Rollout:
             self.compactions[-1] = msgspec.structs.replace(event, tokens_after=whole(last.get("total_tokens")))
 
     def _call(self, usage: Usage | None) -> None:
-        place, blocks = len(self.messages), tuple(self._reply)
-        name = f"reply-{len(self.calls)}"
-        self.calls.append(
-            Call(
-                id=name,
-                upto=place,
-                reply=place if blocks else None,
-                at=self._reply_at,
-                model=self.model,
-                usage=usage,
-                output_reliable=usage is not None,
-            )
-        )
-        if blocks:
-            self.messages.append(Message(id=name, role="assistant", blocks=blocks, at=self._reply_at))
+        name, blocks = f"reply-{len(self.calls)}", tuple(self._reply)
+        self.reply(Message(id=name, role="assistant", blocks=blocks, at=self._reply_at), model=self.model, usage=usage)
         self._reply, self._reply_at = [], None
 
     def _compaction(self, payload: dict[str, Any], at: int | None) -> None:
@@ -154,19 +130,8 @@ class Rollout:
         history = [item for item in list_at(payload, "replacement_history") if isinstance(item, dict)]
         attached = tuple(message_of(item, f"compaction-{number}/{n}", at) for n, item in enumerate(history))
         usage = self.calls[-1].usage if self.calls else None
-        self.compactions.append(
-            RecordedCompaction(
-                call=len(self.calls),
-                position=len(self.messages),
-                at=at,
-                tokens_before=usage.prompt + usage.output if usage is not None else None,
-                summary=str(payload.get("message") or ""),
-                attached=attached,
-            )
-        )
-
-    def _note(self, kind: str, at: int | None, detail: str) -> None:
-        self.events.append(RecordedEvent(kind=kind, call=len(self.calls), at=at, detail=detail[:200]))
+        before = usage.prompt + usage.output if usage is not None else None
+        self.compacted(at, tokens_before=before, summary=str(payload.get("message") or ""), attached=attached)
 
     def oddities(self) -> Iterator[str]:
         """What a reader of the figures should know, one line each."""
@@ -181,23 +146,16 @@ class Rollout:
     def trace(self, source: str) -> Trace:
         """The finished trace; a user message is human when the interface logged its text as typed."""
         meta = self.metas[0] if self.metas else {}
-        messages = tuple(
+        self.messages = [
             msgspec.structs.replace(m, human=True) if m.role == "user" and m.text in self.typed else m for m in self.messages
+        ]
+        told = TraceMeta(
+            format="codex",
+            source=source,
+            model=main_model(self.calls) or self.model,
+            client=f"codex {meta.get('cli_version') or ''}".strip(),
+            cwd=str(meta.get("cwd") or ""),
+            window=self.window,
         )
-        return Trace(
-            id=str(meta.get("id") or source),
-            system=str(object_at(meta, "base_instructions").get("text") or meta.get("instructions") or ""),
-            messages=messages,
-            calls=tuple(self.calls),
-            compactions=tuple(self.compactions),
-            events=in_order([*self.events, *model_changes(self.calls)]),
-            meta=TraceMeta(
-                format="codex",
-                source=source,
-                model=main_model(self.calls) or self.model,
-                client=f"codex {meta.get('cli_version') or ''}".strip(),
-                cwd=str(meta.get("cwd") or ""),
-                window=self.window,
-            ),
-            provenance=provenance_of(self.calls, "read"),
-        )
+        system = str(object_at(meta, "base_instructions").get("text") or meta.get("instructions") or "")
+        return self.finished(str(meta.get("id") or source), told, "read", system=system)

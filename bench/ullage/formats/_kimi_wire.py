@@ -9,15 +9,13 @@ import msgspec
 
 from ullage.formats._anthropic import milliseconds, whole
 from ullage.formats._chat import arguments_of, items_of, tool_specs
-from ullage.formats._facts import in_order, main_model, model_changes, provenance_of
+from ullage.formats._facts import main_model
 from ullage.formats._lines import object_at
+from ullage.formats._talk import Talk
 from ullage.types import (
     Block,
-    Call,
     Message,
     Opaque,
-    RecordedCompaction,
-    RecordedEvent,
     Text,
     Thinking,
     ToolResult,
@@ -32,7 +30,7 @@ _REWINDS = frozenset({"context.undo", "context.clear", "agent.switched"})
 
 
 @dataclass(slots=True)
-class Wire:
+class Wire(Talk):
     """Collects the lines of one agent. A step's blocks, then its results, wait until the step ends or the next begins."""
 
     system: str = ""
@@ -40,10 +38,6 @@ class Wire:
     model: str = ""
     version: str = ""
     started: str = ""
-    messages: list[Message] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    compactions: list[RecordedCompaction] = field(default_factory=list)
-    events: list[RecordedEvent] = field(default_factory=list)
     _reply: list[Block] = field(default_factory=list)
     _results: list[ToolResult] = field(default_factory=list)
     _at: int | None = None
@@ -70,7 +64,7 @@ class Wire:
         elif kind == "context.apply_compaction":
             self._compaction(line, at)
         elif kind in _REWINDS:
-            self._note("rewind", at, kind)
+            self.note("rewind", at, kind)
         else:
             return False
         return True
@@ -83,7 +77,7 @@ class Wire:
     def _request(self, line: dict[str, Any], at: int | None) -> None:
         self.model = str(line.get("model") or self.model)
         if line.get("attempt"):
-            self._note("api_error", at, f"attempt {line['attempt']}")
+            self.note("api_error", at, f"attempt {line['attempt']}")
 
     def _context(self, message: dict[str, Any], at: int | None) -> None:
         self.close()
@@ -119,20 +113,8 @@ class Wire:
         return True
 
     def _end(self, usage: Usage | None) -> None:
-        place, blocks, name = len(self.messages), tuple(self._reply), f"step-{len(self.calls)}"
-        self.calls.append(
-            Call(
-                id=name,
-                upto=place,
-                reply=place if blocks else None,
-                at=self._at,
-                model=self.model,
-                usage=usage,
-                output_reliable=usage is not None,
-            )
-        )
-        if blocks:
-            self.messages.append(Message(id=name, role="assistant", blocks=blocks, at=self._at))
+        name = f"step-{len(self.calls)}"
+        self.reply(Message(id=name, role="assistant", blocks=tuple(self._reply), at=self._at), model=self.model, usage=usage)
         if self._results:
             self.messages.append(Message(id=f"{name}/results", role="user", blocks=tuple(self._results), at=self._at))
         self._reply, self._results, self._paid = [], [], usage is not None
@@ -141,46 +123,30 @@ class Wire:
         """A record of a turn repeats its step's usage; one of the session is a request beside the conversation."""
         usage = usage_of(line.get("usage") or line)
         if line.get("usageScope") == "session":
-            self._note("side_request", at, canonical_json(usage))
+            self.note("side_request", at, canonical_json(usage))
         elif self.calls and not self._paid and usage is not None:
             self.calls[-1] = msgspec.structs.replace(self.calls[-1], usage=usage, output_reliable=True)
             self._paid = True
 
     def _compaction(self, line: dict[str, Any], at: int | None) -> None:
         self.close()
-        self.compactions.append(
-            RecordedCompaction(
-                call=len(self.calls),
-                position=len(self.messages),
-                at=at,
-                tokens_before=whole(line.get("tokensBefore")) or None,
-                tokens_after=whole(line.get("tokensAfter")) or None,
-                summary=str(line.get("contextSummary") or line.get("summary") or ""),
-            )
+        self.compacted(
+            at,
+            tokens_before=whole(line.get("tokensBefore")) or None,
+            tokens_after=whole(line.get("tokensAfter")) or None,
+            summary=str(line.get("contextSummary") or line.get("summary") or ""),
         )
-
-    def _note(self, kind: str, at: int | None, detail: str) -> None:
-        self.events.append(RecordedEvent(kind=kind, call=len(self.calls), at=at, detail=detail[:200]))
 
     def trace(self, source: str) -> Trace:
         """The finished trace; the log names no session, so its file and start do."""
-        specs = tool_specs(self.tools)
-        return Trace(
-            id=f"{source.partition('.')[0]}-{self.started}",
-            system=self.system,
-            tools=specs,
-            messages=tuple(self.messages),
-            calls=tuple(self.calls),
-            compactions=tuple(self.compactions),
-            events=in_order([*self.events, *model_changes(self.calls)]),
-            meta=TraceMeta(
-                format="kimi_code",
-                source=source,
-                model=main_model(self.calls) or self.model,
-                client=f"kimi-code, protocol {self.version}",
-            ),
-            provenance=provenance_of(self.calls, "read_write", prompt_complete=bool(self.system) and bool(specs)),
+        meta = TraceMeta(
+            format="kimi_code",
+            source=source,
+            model=main_model(self.calls) or self.model,
+            client=f"kimi-code, protocol {self.version}",
         )
+        name = f"{source.partition('.')[0]}-{self.started}"
+        return self.finished(name, meta, "read_write", system=self.system, tools=tool_specs(self.tools))
 
 
 def usage_of(raw: Any) -> Usage | None:

@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 
 from ullage.formats._anthropic import milliseconds
-from ullage.formats._chat import arguments_of, only_results
-from ullage.formats._facts import main_model, provenance_of
+from ullage.formats._chat import arguments_of
+from ullage.formats._facts import main_model
 from ullage.formats._lines import list_at, object_at
+from ullage.formats._talk import Talk
 from ullage.formats._usage import completion_usage, names_cache
-from ullage.types import Block, Call, Message, RecordedCompaction, Text, ToolResult, ToolUse, Trace, TraceMeta, canonical_json
+from ullage.types import Block, Message, Text, ToolResult, ToolUse, Trace, TraceMeta, canonical_json
 
 _STATE = frozenset({"null", "agent_state_changed", "change_agent_state", "recall", "system", "initialize"})
 """Events of the program itself, which the model does not read; ``system`` holds the system prompt."""
@@ -22,14 +23,11 @@ _ASIDE = frozenset({"thought", "keep_prompt", "is_confirmed", "confirmation_stat
 
 
 @dataclass(slots=True, kw_only=True)
-class Run:
+class Run(Talk):
     """Collects events: actions of the agent become calls with a tool use, observations their results."""
 
     name: str
     system: str = ""
-    messages: list[Message] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    compactions: list[RecordedCompaction] = field(default_factory=list)
     cached: bool = False
     _places: dict[str, int] = field(default_factory=dict)
     _uses: dict[str, str] = field(default_factory=dict)
@@ -50,7 +48,7 @@ class Run:
             self._observation(event, at)
         elif event.get("source") == "user":
             text = str(object_at(event, "args").get("content") or event.get("message") or "")
-            self._append(Message(id=self._id(event), role="user", blocks=(Text(text=text),), at=at, human=True))
+            self.hear(Message(id=self._id(event), role="user", blocks=(Text(text=text),), at=at, human=True))
         else:
             self._action(event, kind, at)
         return True
@@ -76,14 +74,9 @@ class Run:
         self._call(event, response, tuple(blocks), at)
 
     def _call(self, event: dict[str, Any], response: dict[str, Any], blocks: tuple[Block, ...], at: int | None) -> None:
-        place, usage = len(self.messages), completion_usage(response.get("usage"))
         self.cached = self.cached or names_cache(response.get("usage"))
-        model = str(response.get("model") or "")
-        reliable = usage is not None
-        self.calls.append(
-            Call(id=self._id(event), upto=place, reply=place, at=at, model=model, usage=usage, output_reliable=reliable)
-        )
-        self.messages.append(Message(id=self._id(event), role="assistant", blocks=blocks, at=at))
+        message = Message(id=self._id(event), role="assistant", blocks=blocks, at=at)
+        self.reply(message, model=str(response.get("model") or ""), usage=completion_usage(response.get("usage")))
 
     def _observation(self, event: dict[str, Any], at: int | None) -> None:
         """The answer to its cause, or, where no ids are recorded, to the oldest open call."""
@@ -94,19 +87,12 @@ class Run:
             self._open.remove(use)
         items = (Text(text=str(event.get("content") or "")),)
         if not use:
-            self._append(Message(id=self._id(event), role="user", blocks=items, at=at))
+            self.hear(Message(id=self._id(event), role="user", blocks=items, at=at))
             return
         failed = event.get("observation") == "error"
-        self._append(
+        self.hear(
             Message(id=self._id(event), role="user", blocks=(ToolResult(tool_use_id=use, content=items, is_error=failed),), at=at)
         )
-
-    def _append(self, message: Message) -> None:
-        last = self.messages[-1] if self.messages else None
-        if last is not None and only_results(last) and only_results(message):
-            self.messages[-1] = msgspec.structs.replace(last, blocks=last.blocks + message.blocks)
-        else:
-            self.messages.append(message)
 
     def _condensation(self, event: dict[str, Any], at: int | None) -> None:
         """What was forgotten stays in the history; the summary stands on the event."""
@@ -115,9 +101,7 @@ class Run:
         forgotten = [str(one) for one in list_at(details, "forgotten_event_ids")]
         if summary or forgotten:
             cleared = tuple(use for one in forgotten if (use := self._uses.get(one)))
-            self.compactions.append(
-                RecordedCompaction(call=len(self.calls), position=len(self.messages), at=at, summary=summary, cleared=cleared)
-            )
+            self.compacted(at, summary=summary, cleared=cleared)
 
     def _id(self, event: dict[str, Any]) -> str:
         number = event.get("id")
@@ -125,19 +109,11 @@ class Run:
 
     def trace(self, source: str, costs: Sequence[Any]) -> Trace:
         """The finished trace; where there is one cost a call, it stands beside the call."""
-        calls = tuple(self.calls)
-        if len(costs) == len(calls):
+        if len(costs) == len(self.calls):
             paid = [item.get("cost") if isinstance(item, dict) else item for item in costs]
-            calls = tuple(
+            self.calls = [
                 msgspec.structs.replace(call, extra=canonical_json({"cost": cost}))
-                for call, cost in zip(calls, paid, strict=True)
-            )
-        return Trace(
-            id=self.name,
-            system=self.system,
-            messages=tuple(self.messages),
-            calls=calls,
-            compactions=tuple(self.compactions),
-            meta=TraceMeta(format="openhands", source=source, model=main_model(calls), client="openhands"),
-            provenance=provenance_of(calls, "read" if self.cached else "none"),
-        )
+                for call, cost in zip(self.calls, paid, strict=True)
+            ]
+        meta = TraceMeta(format="openhands", source=source, model=main_model(self.calls), client="openhands")
+        return self.finished(self.name, meta, "read" if self.cached else "none", system=self.system)

@@ -6,21 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
 from ullage.formats._anthropic import milliseconds, whole
-from ullage.formats._chat import only_results
-from ullage.formats._facts import in_order, main_model, model_changes, provenance_of, unanswered
+from ullage.formats._facts import main_model, unanswered
 from ullage.formats._images import image_size
 from ullage.formats._lines import list_at, object_at
+from ullage.formats._talk import Talk
 from ullage.types import (
     Block,
-    Call,
     Image,
     Message,
     Opaque,
-    RecordedCompaction,
-    RecordedEvent,
     ResultItem,
     Text,
     Thinking,
@@ -38,14 +33,10 @@ _SETTINGS = {"thinking_level_change": "thinkingLevel", "model_change": "modelId"
 
 
 @dataclass(slots=True)
-class PiSession:
+class PiSession(Talk):
     """Collects the entries of one session and makes the trace. ``places`` leads from entry index and id to a message."""
 
     header: dict[str, Any] = field(default_factory=dict)
-    messages: list[Message] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    compactions: list[RecordedCompaction] = field(default_factory=list)
-    events: list[RecordedEvent] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
     after: dict[str, int] = field(default_factory=dict)
 
@@ -66,7 +57,7 @@ class PiSession:
         elif kind == "compaction":
             self._compaction(entry, at)
         elif kind in _SETTINGS:
-            self._event("setting_change", at, f"{_SETTINGS[kind]} {entry.get(_SETTINGS[kind])}")
+            self.note("setting_change", at, f"{_SETTINGS[kind]} {entry.get(_SETTINGS[kind])}")
         else:
             known = False
         self.places[f"#{index}"] = self.places[name] = len(self.messages) - 1
@@ -77,7 +68,7 @@ class PiSession:
         """In a tree, a user message below an earlier entry leaves the replies after that entry behind."""
         there = self.after.get(str(entry.get("parentId") or ""))
         if entry.get("type") == "message" and there is not None and there < len(self.calls):
-            self._event("rewind", at, f"responses abandoned: {len(self.calls) - there}")
+            self.note("rewind", at, f"responses abandoned: {len(self.calls) - there}")
 
     def _message(self, name: str, message: dict[str, Any], at: int | None) -> bool:
         role, at = message.get("role"), milliseconds(message.get("timestamp")) or at
@@ -86,7 +77,7 @@ class PiSession:
         elif role == "toolResult":
             answered, failed = str(message.get("toolCallId") or ""), bool(message.get("isError"))
             result = ToolResult(tool_use_id=answered, content=items_of(message.get("content")), is_error=failed)
-            self._results(Message(id=name, role="user", blocks=(result,), at=at))
+            self.hear(Message(id=name, role="user", blocks=(result,), at=at))
         elif role == "user":
             self._user(name, items_of(message.get("content")), at, human=True)
         elif role in ("custom", "hookMessage"):
@@ -99,58 +90,35 @@ class PiSession:
             return False
         return True
 
-    def _assistant(self, name: str, message: dict[str, Any], at: int | None) -> None:
-        usage, stopped = usage_of(message.get("usage")), message.get("stopReason")
+    def _assistant(self, name: str, told: dict[str, Any], at: int | None) -> None:
+        usage, stopped = usage_of(told.get("usage")), told.get("stopReason")
         broken = stopped in ("aborted", "error")
-        blocks = tuple(block for item in list_at(message, "content") if (block := block_of(item)) is not None)
+        blocks = tuple(block for item in list_at(told, "content") if (block := block_of(item)) is not None)
         billed = usage is not None and usage.prompt + usage.output > 0
         if broken:
-            detail = str(message.get("errorMessage") or stopped)[:200]
-            self._event("api_error" if stopped == "error" else "aborted", at, detail)
+            detail = str(told.get("errorMessage") or stopped)[:200]
+            self.note("api_error" if stopped == "error" else "aborted", at, detail)
+        message = Message(id=name, role="assistant", blocks=blocks, at=at)
         if billed or not broken:
-            place = len(self.messages)
-            self.calls.append(
-                Call(
-                    id=name,
-                    upto=place,
-                    reply=place if blocks else None,
-                    at=at,
-                    model=str(message.get("model") or ""),
-                    usage=usage if billed else None,
-                    output_reliable=billed and not broken,
-                    ttl="5m" if usage is not None and usage.cache_write else "",
-                )
-            )
-        if blocks:
-            self.messages.append(Message(id=name, role="assistant", blocks=blocks, at=at))
+            model, billing = str(told.get("model") or ""), usage if billed else None
+            writes = usage is not None and usage.cache_write > 0
+            self.reply(message, model=model, usage=billing, reliable=not broken, ttl="5m" if writes else "")
+        elif blocks:
+            self.messages.append(message)
 
     def _user(self, name: str, items: tuple[ResultItem, ...], at: int | None, *, human: bool) -> None:
         if items:
             self.messages.append(Message(id=name, role="user", blocks=items, at=at, human=human))
 
-    def _results(self, message: Message) -> None:
-        last = self.messages[-1] if self.messages else None
-        if last is not None and only_results(last):
-            self.messages[-1] = msgspec.structs.replace(last, blocks=last.blocks + message.blocks)
-        else:
-            self.messages.append(message)
-
     def _compaction(self, entry: dict[str, Any], at: int | None) -> None:
         kept = entry.get("firstKeptEntryId") or f"#{entry.get('firstKeptEntryIndex')}"
-        self.compactions.append(
-            RecordedCompaction(
-                call=len(self.calls),
-                position=len(self.messages),
-                at=at,
-                trigger="extension" if entry.get("fromHook") else "",
-                tokens_before=whole(entry.get("tokensBefore")) or None,
-                summary=str(entry.get("summary") or ""),
-                kept_from=self.places.get(str(kept)),
-            )
+        self.compacted(
+            at,
+            trigger="extension" if entry.get("fromHook") else "",
+            tokens_before=whole(entry.get("tokensBefore")) or None,
+            summary=str(entry.get("summary") or ""),
+            kept_from=self.places.get(str(kept)),
         )
-
-    def _event(self, kind: str, at: int | None, detail: str) -> None:
-        self.events.append(RecordedEvent(kind=kind, call=len(self.calls), at=at, detail=detail))
 
     def oddities(self) -> Iterator[str]:
         """What a reader of the figures should know, one line each."""
@@ -162,23 +130,15 @@ class PiSession:
 
     def trace(self, source: str) -> Trace:
         """The finished trace."""
-        version = self.header.get("version") or 1
-        return Trace(
-            id=str(self.header.get("id") or source),
-            messages=tuple(self.messages),
-            calls=tuple(self.calls),
-            compactions=tuple(self.compactions),
-            events=in_order([*self.events, *model_changes(self.calls)]),
-            meta=TraceMeta(
-                format="pi",
-                source=source,
-                model=main_model(self.calls) or str(self.header.get("modelId") or ""),
-                client=f"pi, session version {version}",
-                cwd=str(self.header.get("cwd") or ""),
-                reserve=RESERVE,
-            ),
-            provenance=provenance_of(self.calls, "read_write"),
+        meta = TraceMeta(
+            format="pi",
+            source=source,
+            model=main_model(self.calls) or str(self.header.get("modelId") or ""),
+            client=f"pi, session version {self.header.get('version') or 1}",
+            cwd=str(self.header.get("cwd") or ""),
+            reserve=RESERVE,
         )
+        return self.finished(str(self.header.get("id") or source), meta, "read_write")
 
 
 def usage_of(raw: Any) -> Usage | None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import msgspec
-
 from ullage.formats import Format, Imported, Source
 from ullage.formats._anthropic import blocks_of, usage_of
-from ullage.formats._chat import only_results, text_of, tool_specs
+from ullage.formats._chat import text_of, tool_specs
 from ullage.formats._chat_files import conversation_at_head, read_conversations
-from ullage.formats._facts import main_model, provenance_of
-from ullage.types import Call, Message, Trace, TraceMeta, canonical_json
+from ullage.formats._facts import main_model
+from ullage.formats._talk import Talk, from_user
+from ullage.types import Message, Trace, TraceMeta, canonical_json
 
 _OWN_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
 _KEYS = frozenset({"role", "content", "id", "type", "model", "usage"})
@@ -40,29 +39,15 @@ def _has_own_block(content: Any) -> bool:
 
 
 def _trace(name: str, rows: list[dict[str, Any]], row: dict[str, Any], source: str) -> Trace:
-    messages: list[Message] = []
-    calls: list[Call] = []
+    talk = Talk()
     for number, item in enumerate(rows):
         message = _message(item, f"{name}/{number}")
         if message.role == "assistant":
-            place, usage = len(messages), usage_of(item.get("usage"))
-            model, reliable = str(item.get("model") or row.get("model") or ""), usage is not None
-            calls.append(Call(id=message.id, upto=place, reply=place, model=model, usage=usage, output_reliable=reliable))
-        last = messages[-1] if messages else None
-        if last is not None and only_results(last) and only_results(message):
-            messages[-1] = msgspec.structs.replace(last, blocks=last.blocks + message.blocks)
+            talk.reply(message, model=str(item.get("model") or row.get("model") or ""), usage=usage_of(item.get("usage")))
         else:
-            messages.append(message)
-    system, specs = text_of(row.get("system")), tool_specs(row.get("tools"))
-    return Trace(
-        id=name,
-        system=system,
-        tools=specs,
-        messages=tuple(messages),
-        calls=tuple(calls),
-        meta=TraceMeta(format="anthropic_messages", source=source, model=main_model(calls)),
-        provenance=provenance_of(calls, "read_write", prompt_complete=bool(system) and bool(specs)),
-    )
+            talk.hear(message)
+    meta = TraceMeta(format="anthropic_messages", source=source, model=main_model(talk.calls))
+    return talk.finished(name, meta, "read_write", system=text_of(row.get("system")), tools=tool_specs(row.get("tools")))
 
 
 def _message(item: dict[str, Any], name: str) -> Message:
@@ -73,5 +58,4 @@ def _message(item: dict[str, Any], name: str) -> Message:
         return Message(id=name, role="system", blocks=blocks, extra=kept)
     if role == "assistant":
         return Message(id=name, role="assistant", blocks=blocks, extra=kept)
-    message = Message(id=name, role="user", blocks=blocks, extra=kept)
-    return message if only_results(message) else msgspec.structs.replace(message, human=bool(message.text))
+    return from_user(name, blocks, extra=kept)

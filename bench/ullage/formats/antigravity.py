@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -9,9 +10,10 @@ from ullage.errors import TraceError
 from ullage.formats import Format, Imported, Source
 from ullage.formats._anthropic import milliseconds
 from ullage.formats._chat import Conversation
-from ullage.formats._facts import provenance_of, unanswered
+from ullage.formats._facts import unanswered
 from ullage.formats._lines import LineReader, first_objects, objects_at
-from ullage.types import RecordedCompaction, Trace, TraceMeta
+from ullage.formats._talk import counted
+from ullage.types import TraceMeta
 
 _KEYS = frozenset({"step_index", "source", "type", "status", "created_at", "content", "thinking", "tool_calls"})
 
@@ -30,7 +32,7 @@ class Antigravity(Format):
 
     def read(self, source: Source) -> Imported:
         """Import the transcript; the file names its session."""
-        reader, stem = LineReader(source), source.path.name.removesuffix(".gz").removesuffix(".jsonl")
+        reader, stem = LineReader(source), source.stem
         steps = _Steps(Conversation(name=stem))
         for number, step in reader.objects():
             reader.opaque += not steps.add(number, step)
@@ -39,14 +41,8 @@ class Antigravity(Format):
             raise TraceError(str(source), "no reply of a model", "Antigravity steps of type PLANNER_RESPONSE")
         for text in (*steps.oddities(), *unanswered(talk.messages)):
             reader.note(None, text)
-        trace = Trace(
-            id=stem,
-            messages=tuple(talk.messages),
-            calls=tuple(talk.calls),
-            compactions=tuple(steps.compactions),
-            meta=TraceMeta(format="antigravity", source=source.path.name, client="antigravity"),
-            provenance=provenance_of(talk.calls, "none"),
-        )
+        meta = TraceMeta(format="antigravity", source=source.path.name, client="antigravity")
+        trace = talk.finished(stem, meta, "none")
         problems = tuple(reader.problems)
         return Imported(path=str(source), format="antigravity", traces=(trace,), lines=reader.counts(), problems=problems)
 
@@ -56,7 +52,6 @@ class _Steps:
     """The conversation, with the ids of the calls that have no result yet."""
 
     talk: Conversation
-    compactions: list[RecordedCompaction] = field(default_factory=list)
     named: int = 0
     loose: int = 0
     cut: int = 0
@@ -72,9 +67,7 @@ class _Steps:
         elif kind == "USER_INPUT":
             self.talk.add({"role": "user", "content": content} | beyond, number, at=at)
         elif kind == "CHECKPOINT":
-            place = len(self.talk.messages)
-            summary = content if isinstance(content, str) else ""
-            self.compactions.append(RecordedCompaction(call=len(self.talk.calls), position=place, at=at, summary=summary))
+            self.talk.compacted(at, summary=content if isinstance(content, str) else "")
         elif content is None:
             return False
         elif step.get("source") == "MODEL" and self._open:
@@ -106,11 +99,12 @@ class _Steps:
         }
         self.talk.add(beyond | row, number, at=at)
 
-    def oddities(self) -> list[str]:
+    def oddities(self) -> Iterator[str]:
         """What a reader should know, one line each."""
-        found = (
-            (self.named, "{} tool calls have no id; named by their place, results paired in order"),
-            (self.loose, "{} results answer no recorded call; kept as text"),
-            (self.cut, "{} steps were cut by the client; the model saw more"),
+        return counted(
+            (
+                (self.named, "{} tool calls have no id; named by their place, results paired in order"),
+                (self.loose, "{} results answer no recorded call; kept as text"),
+                (self.cut, "{} steps were cut by the client; the model saw more"),
+            )
         )
-        return [text.format(count) for count, text in found if count]

@@ -16,7 +16,7 @@ from ullage.formats._anthropic import whole
 from ullage.formats._atif_run import AgentRef, Run
 from ullage.formats._beside import document_beside, file_beside
 from ullage.formats._chat import Conversation, tool_specs
-from ullage.formats._facts import in_order, main_model, model_changes, provenance_of
+from ullage.formats._facts import in_order, main_model
 from ullage.formats._lines import document, first_value, object_at, objects_at
 from ullage.formats._usage import included_usage
 from ullage.types import Provenance, RecordedEvent, Trace, TraceMeta, Usage, canonical_json
@@ -161,46 +161,35 @@ def _refers(ref: AgentRef, value: dict[str, Any]) -> bool:
 
 
 def _trace(run: Run, value: dict[str, Any], source: str) -> Trace:
-    agent, calls, specs = object_at(value, "agent"), run.talk.calls, tool_specs(object_at(value, "agent").get("tool_definitions"))
+    agent, talk = object_at(value, "agent"), run.talk
     default = str(agent.get("model_name") or "")
-    calls = [call if call.model else msgspec.structs.replace(call, model=default) for call in calls]
-    written = any(call.usage is not None and call.usage.cache_write for call in calls)
-    system, total = "\n\n".join(text for text in run.system if text), _total(value)
-    complete = bool(system) and bool(specs)
-    recorded = provenance_of(calls, "read_write" if written else "read" if run.cached else "none", prompt_complete=complete)
-    unbilled = recorded.usage == "none" and total is not None
+    talk.calls = [call if call.model else msgspec.structs.replace(call, model=default) for call in talk.calls]
+    written = any(call.usage is not None and call.usage.cache_write for call in talk.calls)
     known = {key: item for key, item in value.items() if key not in _ROOT and item not in (None, "", [], {})}
     beyond = known | {key: agent[key] for key in ("extra",) if agent.get(key)}
-    return Trace(
-        id=run.talk.name,
-        system=system,
-        tools=specs,
-        messages=tuple(run.talk.messages),
-        calls=tuple(calls),
-        compactions=tuple(run.compactions),
-        events=tuple(model_changes(calls)),
-        meta=TraceMeta(
-            format="atif",
-            source=source,
-            model=main_model(calls) or default,
-            client=" ".join(str(agent[key]) for key in ("name", "version") if agent.get(key)),
-            extra=canonical_json(beyond) if beyond else "",
-        ),
-        provenance=Provenance(usage="total", prompt_complete=complete, output_reliable=True) if unbilled else recorded,
-        total_usage=total if unbilled else None,
+    meta = TraceMeta(
+        format="atif",
+        source=source,
+        model=main_model(talk.calls) or default,
+        client=" ".join(str(agent[key]) for key in ("name", "version") if agent.get(key)),
+        extra=canonical_json(beyond) if beyond else "",
     )
+    total, system = _total(value), "\n\n".join(text for text in run.system if text)
+    tools = tool_specs(agent.get("tool_definitions"))
+    trace = talk.finished(
+        talk.name, meta, "read_write" if written else "read" if run.cached else "none", system=system, tools=tools
+    )
+    if trace.provenance.usage != "none" or total is None:
+        return trace
+    complete = trace.provenance.prompt_complete
+    unbilled = Provenance(usage="total", prompt_complete=complete, output_reliable=True)
+    return msgspec.structs.replace(trace, provenance=unbilled, total_usage=total)
 
 
 def _side(run: Run, name: str, source: str) -> Trace:
     """The steps that are marked as a sub-agent's: of which agent, the recording does not say."""
-    calls = run.side.calls
-    return Trace(
-        id=f"{name}/sidechain",
-        messages=tuple(run.side.messages),
-        calls=tuple(calls),
-        meta=TraceMeta(format="atif", source=source, model=main_model(calls)),
-        provenance=provenance_of(calls, "read" if run.cached else "none"),
-    )
+    meta = TraceMeta(format="atif", source=source, model=main_model(run.side.calls))
+    return run.side.finished(f"{name}/sidechain", meta, "read" if run.cached else "none")
 
 
 def _total(value: dict[str, Any]) -> Usage | None:

@@ -11,6 +11,7 @@ from ullage.errors import TraceError
 from ullage.formats import Format, Imported, Source
 from ullage.formats._claude_session import Session
 from ullage.formats._lines import LineReader, first_objects
+from ullage.formats._talk import counted
 from ullage.types import ToolResult, ToolUse, Trace
 
 _TALK = frozenset({"user", "assistant", "system", "progress", "attachment", "queue-operation"})
@@ -142,19 +143,20 @@ def _oddities(session: Session) -> Iterator[str]:
     answers = {block.tool_use_id for draft in session.drafts for block in draft.blocks if isinstance(block, ToolResult)}
     rewinds = sum(event.kind == "rewind" for event in session.events)
     elsewhere = len(session.responses) - session.counted
-    found = (
-        (session.doubled, "{} lines repeat a line already read; counted once"),
-        (elsewhere, "{} responses were already counted in another session of the file"),
-        (len(calls - answers), "{} tool calls have no result"),
-        (len(answers - calls), "{} results answer no recorded call"),
-        (session.late, "{} results came after a later response; kept where they stand"),
+    return counted(
         (
-            session.restored,
-            "{} queued messages stand in the queue's own records only; placed after the results they were sent with",
-        ),
-        (rewinds, "{} prompts hang on an earlier line; the responses that they abandoned stay in the history"),
+            (session.doubled, "{} lines repeat a line already read; counted once"),
+            (elsewhere, "{} responses were already counted in another session of the file"),
+            (len(calls - answers), "{} tool calls have no result"),
+            (len(answers - calls), "{} results answer no recorded call"),
+            (session.late, "{} results came after a later response; kept where they stand"),
+            (
+                session.restored,
+                "{} queued messages stand in the queue's own records only; placed after the results they were sent with",
+            ),
+            (rewinds, "{} prompts hang on an earlier line; the responses that they abandoned stay in the history"),
+        )
     )
-    return (text.format(count) for count, text in found if count)
 
 
 def _is_line(value: dict[str, Any]) -> bool:

@@ -10,12 +10,12 @@ import msgspec
 from ullage.errors import TraceError
 from ullage.formats import Format, Imported, LineCounts, Source
 from ullage.formats._anthropic import blocks_of, milliseconds, whole
-from ullage.formats._chat import only_results
 from ullage.formats._chat_files import conversation_at_head
-from ullage.formats._facts import main_model, model_changes, provenance_of, unanswered
+from ullage.formats._facts import main_model, unanswered
 from ullage.formats._lines import document, object_at
+from ullage.formats._talk import Talk, from_user
 from ullage.formats._usage import included_usage
-from ullage.types import Call, Message, RecordedCompaction, Trace, TraceMeta, Usage, canonical_json
+from ullage.types import Message, TraceMeta, Usage, canonical_json
 
 _EXPECTED = "a Cline or Roo task: a list of {role, content, ts}"
 _KEYS = frozenset({"role", "content", "ts", "modelInfo", "metrics"})
@@ -44,49 +44,37 @@ class Cline(Format):
         """Import the task; its folder names it, where the file has the client's own name."""
         value, repaired = document(source, _EXPECTED)
         rows = [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
-        stem = source.path.name.removesuffix(".gz").removesuffix(".json")
+        stem = source.stem
         name = source.path.resolve().parent.name if stem == "api_conversation_history" else stem
-        messages: list[Message] = []
-        calls: list[Call] = []
-        compactions: list[RecordedCompaction] = []
+        talk = Talk()
         for number, row in enumerate(rows):
             if row.get("isSummary") is True:
-                text = Message(id="summary", role="user", blocks=blocks_of(row.get("content"))).text
-                at = milliseconds(row.get("ts"))
-                compactions.append(RecordedCompaction(call=len(calls), position=len(messages), at=at, summary=text))
+                told = Message(id="summary", role="user", blocks=blocks_of(row.get("content")))
+                talk.compacted(milliseconds(row.get("ts")), summary=told.text)
             elif row.get("role") in ("user", "assistant"):
-                _take(row, f"{name}/{number}", messages, calls)
-        if not calls:
+                _take(row, f"{name}/{number}", talk)
+        if not talk.calls:
             raise TraceError(str(source), "no reply of a model", _EXPECTED)
         cached = any(object_at(row, "metrics", "tokens").get("cached") is not None for row in rows)
-        trace = Trace(
-            id=name,
-            messages=tuple(messages),
-            calls=tuple(calls),
-            compactions=tuple(compactions),
-            events=tuple(model_changes(calls)),
-            meta=TraceMeta(format="cline", source=source.path.name, model=main_model(calls), client="cline"),
-            provenance=provenance_of(calls, "read" if cached else "none"),
-        )
-        aside = len(rows) - len(messages) - len(compactions)
+        meta = TraceMeta(format="cline", source=source.path.name, model=main_model(talk.calls), client="cline")
+        trace = talk.finished(name, meta, "read" if cached else "none")
+        aside = sum(row.get("isSummary") is not True and row.get("role") not in ("user", "assistant") for row in rows)
         counts = LineCounts(read=len(rows), opaque=aside, repaired=int(repaired))
-        problems = tuple(f"{source}: {text}" for text in unanswered(messages))
+        problems = tuple(f"{source}: {text}" for text in unanswered(talk.messages))
         return Imported(path=str(source), format="cline", traces=(trace,), lines=counts, problems=problems)
 
 
-def _take(row: dict[str, Any], name: str, messages: list[Message], calls: list[Call]) -> None:
+def _take(row: dict[str, Any], name: str, talk: Talk) -> None:
     at, blocks = milliseconds(row.get("ts")), blocks_of(row.get("content"))
     beyond = {key: value for key, value in row.items() if key not in _KEYS and value not in (None, "", [], {})}
     extra = canonical_json(beyond) if beyond else ""
     if row["role"] == "assistant":
-        place, usage, model = len(messages), _usage(row), str(object_at(row, "modelInfo").get("modelId") or "")
-        reliable = usage is not None
-        calls.append(Call(id=name, upto=place, reply=place, at=at, model=model, usage=usage, output_reliable=reliable))
-        messages.append(Message(id=name, role="assistant", blocks=blocks, at=at, extra=extra))
+        message = Message(id=name, role="assistant", blocks=blocks, at=at, extra=extra)
+        talk.reply(message, model=str(object_at(row, "modelInfo").get("modelId") or ""), usage=_usage(row))
         return
-    message = Message(id=name, role="user", blocks=blocks, at=at, extra=extra)
-    typed = bool(message.text) and not message.tool_result_ids and not message.text.startswith("[")
-    messages.append(msgspec.structs.replace(message, human=typed and not only_results(message)))
+    message = from_user(name, blocks, at=at, extra=extra)
+    typed = not message.tool_result_ids and not message.text.startswith("[")
+    talk.hear(msgspec.structs.replace(message, human=message.human and typed))
 
 
 def _usage(row: dict[str, Any]) -> Usage | None:

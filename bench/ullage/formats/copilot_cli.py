@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import msgspec
+
 from ullage.errors import TraceError
 from ullage.formats import Format, Imported, Source
 from ullage.formats._anthropic import milliseconds, whole
 from ullage.formats._chat import Conversation
-from ullage.formats._facts import in_order, main_model, model_changes, provenance_of
+from ullage.formats._facts import main_model
 from ullage.formats._lines import LineReader, first_objects, list_at, object_at
-from ullage.types import RecordedCompaction, RecordedEvent, Trace, TraceMeta, canonical_json
+from ullage.types import Trace, TraceMeta, canonical_json
 
 _REDUCTIONS = {"session.truncation": "clearing", "session.compaction_complete": "summary"}
 
@@ -49,8 +51,6 @@ class _Log:
     model: str = ""
     main: Conversation = field(default_factory=lambda: Conversation(name="main"))
     agents: dict[str, Conversation] = field(default_factory=dict)
-    compactions: list[RecordedCompaction] = field(default_factory=list)
-    events: list[RecordedEvent] = field(default_factory=list)
 
     def add(self, number: int, event: dict[str, Any]) -> bool:
         """Take one event; tells whether it says anything of the conversation."""
@@ -73,10 +73,8 @@ class _Log:
         elif kind in _REDUCTIONS:
             self._reduction(kind, data, at)
         elif kind in ("session.error", "abort"):
-            detail = str(data.get("message") or data.get("reason") or kind)[:200]
-            self.events.append(
-                RecordedEvent(kind="aborted" if kind == "abort" else "api_error", call=len(self.main.calls), at=at, detail=detail)
-            )
+            detail = str(data.get("message") or data.get("reason") or kind)
+            self.main.note("aborted" if kind == "abort" else "api_error", at, detail)
         else:
             return False
         return True
@@ -109,49 +107,26 @@ class _Log:
         before = data.get("preCompactionTokens") or data.get("preTruncationTokensInMessages")
         after = data.get("postCompactionTokens") or data.get("postTruncationTokensInMessages")
         saved = data.get("tokensRemovedDuringTruncation") or data.get("droppedTokens")
-        self.compactions.append(
-            RecordedCompaction(
-                kind="summary" if _REDUCTIONS[kind] == "summary" else "clearing",
-                call=len(self.main.calls),
-                position=len(self.main.messages),
-                at=at,
-                trigger=str(data.get("reason") or ""),
-                tokens_before=whole(before) or None,
-                tokens_after=whole(after) or None,
-                tokens_saved=whole(saved) or None,
-                summary=str(data.get("summaryContent") or ""),
-            )
+        self.main.compacted(
+            at,
+            kind="summary" if _REDUCTIONS[kind] == "summary" else "clearing",
+            trigger=str(data.get("reason") or ""),
+            tokens_before=whole(before) or None,
+            tokens_after=whole(after) or None,
+            tokens_saved=whole(saved) or None,
+            summary=str(data.get("summaryContent") or ""),
         )
 
     def trace(self, source: str) -> Trace:
         """The finished trace."""
-        name = str(self.session.get("sessionId") or source)
-        calls = self.main.calls
-        version = self.session.get("copilotVersion") or ""
-        return Trace(
-            id=name,
-            system="\n\n".join(self.system),
-            messages=tuple(self.main.messages),
-            calls=tuple(calls),
-            compactions=tuple(self.compactions),
-            events=in_order([*self.events, *model_changes(calls)]),
-            children=tuple(_child(talk, name, source) for talk in self.agents.values() if talk.messages),
-            meta=TraceMeta(
-                format="copilot_cli",
-                source=source,
-                model=main_model(calls) or self.model,
-                client=f"copilot-cli {version}".strip(),
-            ),
-            provenance=provenance_of(calls, "none"),
-        )
+        name, version = str(self.session.get("sessionId") or source), self.session.get("copilotVersion") or ""
+        model = main_model(self.main.calls) or self.model
+        meta = TraceMeta(format="copilot_cli", source=source, model=model, client=f"copilot-cli {version}".strip())
+        trace = self.main.finished(name, meta, "none", system="\n\n".join(self.system))
+        children = tuple(_child(talk, name, source) for talk in self.agents.values() if talk.messages)
+        return msgspec.structs.replace(trace, children=children)
 
 
 def _child(talk: Conversation, session: str, source: str) -> Trace:
-    return Trace(
-        id=f"{session}/{talk.name}",
-        parent=talk.name,
-        messages=tuple(talk.messages),
-        calls=tuple(talk.calls),
-        meta=TraceMeta(format="copilot_cli", source=source, model=main_model(talk.calls)),
-        provenance=provenance_of(talk.calls, "none"),
-    )
+    meta = TraceMeta(format="copilot_cli", source=source, model=main_model(talk.calls))
+    return msgspec.structs.replace(talk.finished(f"{session}/{talk.name}", meta, "none"), parent=talk.name)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import msgspec
-
 from ullage.errors import TraceError
 from ullage.formats import Format, Imported, Source
 from ullage.formats._anthropic import blocks_of
-from ullage.formats._chat import only_results
-from ullage.formats._facts import provenance_of, unanswered
+from ullage.formats._facts import unanswered
 from ullage.formats._lines import LineReader, first_objects, object_at
-from ullage.types import Call, Message, Trace, TraceMeta, canonical_json
+from ullage.formats._talk import Talk, from_user
+from ullage.types import Message, TraceMeta, canonical_json
 
 _ROLES = ("user", "assistant")
 
@@ -33,8 +31,8 @@ class Cursor(Format):
 
     def read(self, source: Source) -> Imported:
         """Import the transcript; the file names its session."""
-        reader, stem = LineReader(source), source.path.name.removesuffix(".gz").removesuffix(".jsonl")
-        talk = _Talk()
+        reader, stem = LineReader(source), source.stem
+        talk = _Transcript()
         for number, line in reader.objects():
             reader.opaque += not talk.add(number, line)
         if not talk.calls:
@@ -43,23 +41,15 @@ class Cursor(Format):
             reader.note(None, f"{talk.named} tool calls have no id; named by their place; results paired in order")
         for text in unanswered(talk.messages):
             reader.note(None, text)
-        trace = Trace(
-            id=stem,
-            messages=tuple(talk.messages),
-            calls=tuple(talk.calls),
-            meta=TraceMeta(format="cursor", source=source.path.name, client="cursor"),
-            provenance=provenance_of(talk.calls, "none"),
-        )
+        trace = talk.finished(stem, TraceMeta(format="cursor", source=source.path.name, client="cursor"), "none")
         problems = tuple(reader.problems)
         return Imported(path=str(source), format="cursor", traces=(trace,), lines=reader.counts(), problems=problems)
 
 
 @dataclass(slots=True)
-class _Talk:
+class _Transcript(Talk):
     """The messages so far; ``_open`` are the calls of the last reply that came without an id, by their block's place."""
 
-    messages: list[Message] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
     named: int = 0
     _open: list[str] = field(default_factory=list)
 
@@ -72,17 +62,10 @@ class _Talk:
         beyond |= {key: value for key, value in object_at(line, "message").items() if key != "content"}
         extra, name = canonical_json(beyond) if beyond else "", f"line-{number}"
         if role == "assistant":
-            place, blocks = len(self.messages), blocks_of(self._identified(content, number))
-            self.calls.append(Call(id=name, upto=place, reply=place, output_reliable=False))
-            self.messages.append(Message(id=name, role="assistant", blocks=blocks, extra=extra))
-            return True
-        blocks = blocks_of(self._answered(content))
-        message = Message(id=name, role="user", blocks=blocks, extra=extra)
-        last = self.messages[-1] if self.messages else None
-        if last is not None and only_results(last) and only_results(message) and not extra:
-            self.messages[-1] = msgspec.structs.replace(last, blocks=last.blocks + blocks)
+            blocks = blocks_of(self._identified(content, number))
+            self.reply(Message(id=name, role="assistant", blocks=blocks, extra=extra))
         else:
-            self.messages.append(msgspec.structs.replace(message, human=bool(message.text) and not only_results(message)))
+            self.hear(from_user(name, blocks_of(self._answered(content)), extra=extra))
         return True
 
     def _identified(self, content: Any, number: int) -> Any:

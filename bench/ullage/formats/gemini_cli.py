@@ -9,15 +9,14 @@ from typing import Any, ClassVar
 from ullage.errors import TraceError
 from ullage.formats import Format, Imported, LineCounts, Source
 from ullage.formats._anthropic import milliseconds, whole
-from ullage.formats._facts import in_order, main_model, model_changes, provenance_of
+from ullage.formats._facts import main_model
 from ullage.formats._lines import LineReader, document, first_value, object_at, objects_at
+from ullage.formats._talk import Talk
 from ullage.formats._usage import included_usage
 from ullage.types import (
     Block,
-    Call,
     Message,
     Opaque,
-    RecordedEvent,
     ResultItem,
     Text,
     Thinking,
@@ -92,32 +91,23 @@ def _key(row: dict[str, Any], number: int) -> str:
 
 
 def _trace(chat: dict[str, Any], rows: list[dict[str, Any]], source: Source) -> Trace:
-    messages: list[Message] = []
-    calls: list[Call] = []
-    events: list[RecordedEvent] = []
+    talk = Talk()
     for number, row in enumerate(rows):
         kind, at, name = row.get("type"), milliseconds(row.get("timestamp")), _key(row, number)
         if kind == "user":
-            messages.append(Message(id=name, role="user", blocks=_parts(row.get("content")), at=at, human=True))
+            talk.hear(Message(id=name, role="user", blocks=_parts(row.get("content")), at=at, human=True))
         elif kind in _REPLIES:
-            call = _call(row, name, len(messages), at)
-            calls += [call] if call is not None else []
-            messages.append(Message(id=name, role="assistant", blocks=_reply(row), at=at))
+            _take(row, Message(id=name, role="assistant", blocks=_reply(row), at=at), talk)
             if results := _results(row):
-                messages.append(Message(id=f"{name}/results", role="user", blocks=results, at=at))
+                talk.hear(Message(id=f"{name}/results", role="user", blocks=results, at=at))
         elif kind == "error":
-            events.append(RecordedEvent(kind="api_error", call=len(calls), at=at, detail=str(row.get("content"))[:200]))
-    return Trace(
-        id=str(chat.get("sessionId") or source.path.name),
-        messages=tuple(messages),
-        calls=tuple(calls),
-        events=in_order([*events, *model_changes(calls)]),
-        meta=TraceMeta(format="gemini_cli", source=source.path.name, model=main_model(calls), client="gemini-cli"),
-        provenance=provenance_of(calls, "read"),
-    )
+            talk.note("api_error", at, str(row.get("content")))
+    meta = TraceMeta(format="gemini_cli", source=source.path.name, model=main_model(talk.calls), client="gemini-cli")
+    return talk.finished(str(chat.get("sessionId") or source.path.name), meta, "read")
 
 
-def _call(row: dict[str, Any], name: str, place: int, at: int | None) -> Call | None:
+def _take(row: dict[str, Any], message: Message, talk: Talk) -> None:
+    """A reply with its bill; one that was billed nothing is shown by the client and was no call."""
     tokens = row.get("tokens")
     usage, extra = None, ""
     if isinstance(tokens, dict):
@@ -125,10 +115,10 @@ def _call(row: dict[str, Any], name: str, place: int, at: int | None) -> Call | 
         prompt = whole(tokens.get("input")) + whole(tokens.get("tool"))
         usage = included_usage(prompt, whole(tokens.get("cached")), whole(tokens.get("output")) + thoughts)
         extra = canonical_json({"thoughts": thoughts}) if thoughts else ""
-        if not usage.prompt and not usage.output:
-            return None
-    model = str(row.get("model") or "")
-    return Call(id=name, upto=place, reply=place, at=at, model=model, usage=usage, output_reliable=usage is not None, extra=extra)
+    if usage is not None and not usage.prompt and not usage.output:
+        talk.messages.append(message)
+    else:
+        talk.reply(message, model=str(row.get("model") or ""), usage=usage, extra=extra)
 
 
 def _reply(row: dict[str, Any]) -> tuple[Block, ...]:

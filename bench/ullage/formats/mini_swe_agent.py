@@ -10,7 +10,7 @@ from ullage.formats import Format, Imported, LineCounts, Source
 from ullage.formats._anthropic import milliseconds, whole
 from ullage.formats._chat import Conversation, leading, text_of
 from ullage.formats._chat_files import conversation_at_head
-from ullage.formats._facts import main_model, model_changes, provenance_of
+from ullage.formats._facts import main_model
 from ullage.formats._lines import document, list_at, object_at
 from ullage.formats._usage import completion_usage, names_cache
 from ullage.types import Trace, TraceMeta
@@ -51,7 +51,7 @@ class MiniSweAgent(Format):
 
 
 def _trace(rows: list[dict[str, Any]], whole_file: dict[str, Any], source: Source) -> Trace:
-    stem = source.path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".traj")
+    stem = source.stem.removesuffix(".traj")
     lead, info = leading(rows), object_at(whole_file, "info")
     talk = Conversation(name=str(whole_file.get("instance_id") or stem))
     seen_task = False
@@ -61,20 +61,14 @@ def _trace(rows: list[dict[str, Any]], whole_file: dict[str, Any], source: Sourc
         seen_task = seen_task or row["role"] == "user"
     cached = any(names_cache(object_at(row, "extra", "response", "usage")) for row in rows)
     written = any(call.usage is not None and call.usage.cache_write for call in talk.calls)
-    return Trace(
-        id=talk.name,
-        system="\n\n".join(text_of(row.get("content")) for row in rows[:lead]),
-        messages=tuple(talk.messages),
-        calls=tuple(talk.calls),
-        events=tuple(model_changes(talk.calls)),
-        meta=TraceMeta(
-            format="mini_swe_agent",
-            source=source.path.name,
-            model=main_model(talk.calls) or str(object_at(info, "config", "model").get("model_name") or ""),
-            client=f"mini-swe-agent {info.get('mini_version') or ''}".strip(),
-        ),
-        provenance=provenance_of(talk.calls, "read_write" if written else "read" if cached else "none"),
+    meta = TraceMeta(
+        format="mini_swe_agent",
+        source=source.path.name,
+        model=main_model(talk.calls) or str(object_at(info, "config", "model").get("model_name") or ""),
+        client=f"mini-swe-agent {info.get('mini_version') or ''}".strip(),
     )
+    system = "\n\n".join(text_of(row.get("content")) for row in rows[:lead])
+    return talk.finished(talk.name, meta, "read_write" if written else "read" if cached else "none", system=system)
 
 
 def _billed(row: dict[str, Any]) -> tuple[Any, int | None, str]:

@@ -9,16 +9,15 @@ from ullage.errors import TraceError
 from ullage.formats import Format, Imported, LineCounts, Source
 from ullage.formats._anthropic import milliseconds, whole
 from ullage.formats._chat import arguments_of, image_at
-from ullage.formats._facts import in_order, main_model, model_changes, provenance_of, unanswered
+from ullage.formats._facts import main_model, unanswered
 from ullage.formats._lines import document, first_value, object_at, objects_at
+from ullage.formats._talk import Talk
 from ullage.types import (
     Block,
-    Call,
     Image,
     Message,
     Opaque,
     RecordedCompaction,
-    RecordedEvent,
     Text,
     Thinking,
     ToolResult,
@@ -66,13 +65,9 @@ class Opencode(Format):
 
 
 @dataclass(slots=True)
-class _Session:
+class _Session(Talk):
     """The conversation so far; ``cleared`` leads from the time of a clearing to the results that it took away."""
 
-    messages: list[Message] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    compactions: list[RecordedCompaction] = field(default_factory=list)
-    events: list[RecordedEvent] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
     cleared: dict[int, list[str]] = field(default_factory=dict)
     aside: int = 0
@@ -102,8 +97,7 @@ class _Session:
     def _steps(self, info: dict[str, Any], parts: list[dict[str, Any]], name: str, at: int | None) -> None:
         """The steps of one assistant message: older versions put several into one."""
         if info.get("error"):
-            detail = canonical_json(info["error"])[:200]
-            self.events.append(RecordedEvent(kind="api_error", call=len(self.calls), at=at, detail=detail))
+            self.note("api_error", at, canonical_json(info["error"]))
         steps: list[tuple[list[dict[str, Any]], dict[str, Any] | None]] = []
         held: list[dict[str, Any]] = []
         for part in parts:
@@ -120,23 +114,12 @@ class _Session:
     def _step(
         self, info: dict[str, Any], parts: list[dict[str, Any]], tokens: dict[str, Any] | None, name: str, at: int | None
     ) -> None:
-        usage, place, blocks = usage_of(tokens), len(self.messages), tuple(_block(part) for part in parts)
+        usage, blocks = usage_of(tokens), tuple(_block(part) for part in parts)
         usage = usage if usage is not None and usage.prompt + usage.output else None
         if not blocks and usage is None:
             return
-        self.calls.append(
-            Call(
-                id=name,
-                upto=place,
-                reply=place if blocks else None,
-                at=at,
-                model=str(info.get("modelID") or ""),
-                usage=usage,
-                output_reliable=usage is not None,
-            )
-        )
-        if blocks:
-            self.messages.append(Message(id=name, role="assistant", blocks=blocks, at=at))
+        message = Message(id=name, role="assistant", blocks=blocks, at=at)
+        self.reply(message, model=str(info.get("modelID") or ""), usage=usage)
         results = tuple(made for part in parts if (made := _result(part)) is not None)
         if results:
             self.messages.append(Message(id=f"{name}/results", role="user", blocks=results, at=at))
@@ -149,20 +132,14 @@ class _Session:
         """The reply to a compaction's request: its text is the summary, its bill a request beside the conversation."""
         usage = usage_of(object_at(info, "tokens"))
         if usage is not None:
-            self.events.append(
-                RecordedEvent(kind="side_request", call=len(self.calls), at=at, detail=canonical_json(usage)[:200])
-            )
+            self.note("side_request", at, canonical_json(usage))
         if info.get("error"):
             return
-        self.compactions.append(
-            RecordedCompaction(
-                call=len(self.calls),
-                position=len(self.messages),
-                at=at,
-                trigger=self._trigger,
-                summary="\n\n".join(str(part["text"]) for part in parts if part.get("type") == "text" and part.get("text")),
-                kept_from=self.places.get(self._kept),
-            )
+        self.compacted(
+            at,
+            trigger=self._trigger,
+            summary="\n\n".join(str(part["text"]) for part in parts if part.get("type") == "text" and part.get("text")),
+            kept_from=self.places.get(self._kept),
         )
 
     def clear(self) -> None:
@@ -177,21 +154,14 @@ class _Session:
 
     def trace(self, info: dict[str, Any], source: str) -> Trace:
         """The finished trace."""
-        return Trace(
-            id=str(info.get("id") or source),
-            messages=tuple(self.messages),
-            calls=tuple(self.calls),
-            compactions=tuple(self.compactions),
-            events=in_order([*self.events, *model_changes(self.calls)]),
-            meta=TraceMeta(
-                format="opencode",
-                source=source,
-                model=main_model(self.calls),
-                client=f"opencode {info.get('version') or ''}".strip(),
-                cwd=str(info.get("directory") or ""),
-            ),
-            provenance=provenance_of(self.calls, "read_write"),
+        meta = TraceMeta(
+            format="opencode",
+            source=source,
+            model=main_model(self.calls),
+            client=f"opencode {info.get('version') or ''}".strip(),
+            cwd=str(info.get("directory") or ""),
         )
+        return self.finished(str(info.get("id") or source), meta, "read_write")
 
 
 def usage_of(tokens: dict[str, Any] | None) -> Usage | None:

@@ -48,7 +48,7 @@ class SweAgent(Format):
 
 
 def _trace(rows: list[dict[str, Any]], value: dict[str, Any], source: Source) -> Trace:
-    name = source.path.name.removesuffix(".gz").removesuffix(".traj")
+    name = source.stem
     lead, talk, tasked = leading(rows), Conversation(name=name), False
     for number, row in enumerate(rows[lead:], lead):
         demo = bool(row.get("is_demo"))

@@ -9,7 +9,7 @@ from ullage.errors import TraceError
 from ullage.formats import Format, Imported, LineCounts, Source
 from ullage.formats._anthropic import milliseconds
 from ullage.formats._chat import Conversation, tool_specs
-from ullage.formats._facts import main_model, provenance_of
+from ullage.formats._facts import main_model
 from ullage.formats._lines import document, list_at, object_at
 from ullage.formats._usage import completion_usage, names_cache
 from ullage.types import Trace, TraceMeta, canonical_json
@@ -66,21 +66,15 @@ def _trace(simulation: dict[str, Any], number: int, info: dict[str, Any], source
     cached = any(names_cache(row.get("usage")) for row in rows)
     kept = {key: simulation[key] for key in ("task_id", "trial", "seed") if simulation.get(key) is not None}
     kept |= {"domain": environment.get("domain_name"), "reward": object_at(simulation, "reward_info").get("reward")}
-    return Trace(
-        id=talk.name,
-        system=str(environment.get("policy") or ""),
-        tools=tool_specs(environment.get("tool_defs")),
-        messages=tuple(talk.messages),
-        calls=tuple(talk.calls),
-        meta=TraceMeta(
-            format="tau2",
-            source=source.path.name,
-            model=main_model(talk.calls) or model,
-            group=f"{kept['domain']}/{kept['task_id']}" if "task_id" in kept else "",
-            extra=canonical_json(kept),
-        ),
-        provenance=provenance_of(talk.calls, "read" if cached else "none"),
+    meta = TraceMeta(
+        format="tau2",
+        source=source.path.name,
+        model=main_model(talk.calls) or model,
+        group=f"{kept['domain']}/{kept['task_id']}" if "task_id" in kept else "",
+        extra=canonical_json(kept),
     )
+    policy, tools = str(environment.get("policy") or ""), tool_specs(environment.get("tool_defs"))
+    return talk.finished(talk.name, meta, "read" if cached else "none", system=policy, tools=tools, as_sent=False)
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:

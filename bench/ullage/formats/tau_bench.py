@@ -45,7 +45,7 @@ def _trace(episode: Any, number: int, source: Source) -> Trace | None:
     rows = conversation_in(episode.get("traj")) if isinstance(episode, dict) else None
     if rows is None:
         return None
-    stem = source.path.name.removesuffix(".gz").removesuffix(".json")
+    stem = source.stem
     name = f"{stem}#{number + 1}"
     trace = chat_trace(name, rows, source=source.path.name, form="tau_bench")
     kept = {key: episode[key] for key in ("task_id", "trial", "reward") if episode.get(key) is not None}
