@@ -11,6 +11,13 @@ from ullage.formats import Imported
 from ullage.traces import import_file
 from ullage.types import Trace
 
+ONE_STEP = [
+    ("user", "Text"),
+    ("assistant", "Thinking", "Text", "ToolUse"),
+    ("user", "ToolResult"),
+    ("assistant", "Text"),
+]
+"""The shape of a task, a reply that thinks, speaks and calls a tool, its result, and the last word."""
 START = "2026-01-05T10:00:{:02d}.000Z"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from formats_support import shape
+from formats_support import ONE_STEP, shape
 
 from ullage.errors import TraceError
 from ullage.formats import HEAD_BYTES, Imported
@@ -69,12 +69,7 @@ def test_a_step_is_a_call_with_its_results_behind_it(tmp_path: Path) -> None:
         "m-1",
         "terminus-2 2.0",
     )
-    assert shape(trace) == [
-        ("user", "Text"),
-        ("assistant", "Thinking", "Text", "ToolUse"),
-        ("user", "ToolResult"),
-        ("assistant", "Text"),
-    ]
+    assert shape(trace) == ONE_STEP
     assert trace.messages[1].blocks == (
         Thinking(text="hm"),
         Text(text="ok"),
