@@ -119,6 +119,26 @@ def test_looking_at_what_changed_finds_what_looking_at_everything_finds(data: st
         assert scanner._calls == fresh._calls
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InjectsTwice(Strategy):
+    """Sends the same call beside one request twice."""
+
+    moments: ClassVar[frozenset[Moment]] = frozenset({Moment.BEFORE_CALL})
+
+    def decide(self, view: View) -> Decision:
+        """Inject at the second call."""
+        return Decision(edits=(Inject(blocks=SHAPES[3]), Inject(blocks=SHAPES[3])) if view.call == 1 else ())
+
+
+def test_one_fault_at_one_message_is_reported_once_a_request() -> None:
+    """A call that is injected twice goes unanswered twice, at one message and with one id: that is one finding."""
+    trace = make_varied_trace(calls=3, seed=0)
+    scanner = Scanner(RULES, trace)
+    found = [scanner.check(step) for step in steps_of(trace, InjectsTwice())][1]
+    said = [(one.invariant, one.messages) for one in found]
+    assert said.count(("a03_tool_use_answered", ("injected",))) == 1
+
+
 @st.composite
 def recordings(draw: st.DrawFn) -> Trace:
     """Recordings with every fault that a broken client can leave: any roles, any blocks, a call after each message."""

@@ -144,7 +144,7 @@ class Scanner:
 
     def _look(self, gone: frozenset[Key], call: int) -> list[Violation]:
         """Ask the rules about every rebuilt turn."""
-        turns, found = self._turns, []
+        turns, found, told = self._turns, list[Violation](), set(gone)
         at = len(turns)
         while at and turns[at - 1].fresh:
             at -= 1
@@ -156,7 +156,8 @@ class Scanner:
                     recorded = recorded_too(rule, finding, self._past)
                     key = (rule.id, finding.message, finding.detail, recorded)
                     turn.findings += (key,)
-                    if key not in gone:
+                    if key not in told:
+                        told.add(key)
                         evidence = f"{RECORDED}: {finding.evidence}" if recorded else finding.evidence
                         found.append(rule.violation(call, (finding.message,), evidence))
         return found
