@@ -325,8 +325,9 @@ class _Loop:
         try:
             return self.setup.ports.ask(strategy, self._view(stage, strategy, moment))
         finally:
-            turns = self.meter.bill_turns(self._prompt(), self.compactions)
-            self._charge(stage, moment, "decision", turns)
+            if self.meter.turns:
+                turns = self.meter.bill_turns(self._prompt(), self.compactions)
+                self._charge(stage, moment, "decision", turns)
 
     def _charge(self, stage: int, moment: Moment, kind: Literal["decision", "summary"], usages: Sequence[Usage]) -> None:
         self.requests += [SideRequest(call=self.index, moment=moment, stage=stage, kind=kind, usage=usage) for usage in usages]

@@ -1,7 +1,7 @@
 """The three tools with which a model manages its own history in Strands' agentic mode, and the status line it reads.
 
-Every failure is a sentence in our words that tells the model what to try next; none raises. A success is a format. The tools work on the history while the
-message with their own call is its last.
+Every failure is a sentence in our words, behind an opening that tells its kind, and says what to try next; none raises. A
+success is a format. The tools work on the history while the message with their own call is its last.
 """
 
 from __future__ import annotations

@@ -69,8 +69,14 @@ class Work:
         return [group for group in places.values() if len(group) > 1]
 
     def change(self, at: int, message: Message) -> None:
-        """Put a changed message in the place of one, wherever that stands in the list: the package changes it in place."""
+        """Put a changed message in the place of one, wherever that stands in the list: the package changes it in place.
+
+        Only a list that is the package's own can hold one message twice.
+        """
         old = self.messages[at]
+        if not self.as_given:
+            self.messages[at] = message
+            return
         for place, other in enumerate(self.messages):
             if other is old:
                 self.messages[place] = message
