@@ -11,7 +11,7 @@ from ullage.types import ProbeBank, Trace
 from ullage.worker import run_trace
 
 PRESSED = "auto"
-"""The strategy whose compactions are counted: what the most used preset of the package that names it does."""
+"""The strategy that the default window is defined by: at it the median trace has to compact at least three times."""
 
 
 def compactions(trace: Trace) -> int:
