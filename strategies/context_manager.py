@@ -9,9 +9,9 @@ from ullage.specs import build, nearest, parse_one
 from ullage.strategies.shared.manager import NOT_IN_THE_PACKAGE, ConversationManager
 from ullage.strategies.shared.pipeline import PRESETS, Pipeline
 from ullage.strategies.shared.pipeline_steps import DropContent, OffloadStep, Summarize, Truncate
-from ullage.strategies.shared.retrieval import RETRIEVE_CONTEXT
+from ullage.strategies.shared.retrieval import RETRIEVE_CONTEXT, arguments_for, retrieve_context
 from ullage.strategies.shared.work import Work
-from ullage.strategy import View
+from ullage.strategy import Retrieved, StoreReader, ToolRequest, View
 from ullage.types import Moment, ToolSpec
 
 STEPS: dict[str, type[OffloadStep]] = {"truncate": Truncate, "drop": DropContent, "summarize": Summarize}
@@ -51,6 +51,11 @@ class ContextManager(ConversationManager):
     def offered_tools(self) -> tuple[ToolSpec, ...]:
         """The tool that reads the stash, if there is one."""
         return (RETRIEVE_CONTEXT,) if self.stash else ()
+
+    def retrieve(self, store: StoreReader, request: ToolRequest) -> Retrieved | None:
+        """What that tool answers."""
+        arguments = arguments_for(RETRIEVE_CONTEXT, request)
+        return None if arguments is None else retrieve_context(store, arguments)
 
     def initial_state(self) -> dict[str, Any]:
         """The state of the manager without function that stands beside the pipeline."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ullage.strategies.shared.offloading import Offloading, offload_messages
 from ullage.strategies.shared.profiles import Profile
 from ullage.strategies.shared.retrieval import RETRIEVE_OFFLOADED
-from ullage.strategy import UNCHANGED, Strategy, TriggerUnit, View
+from ullage.strategy import UNCHANGED, Retrieved, StoreReader, Strategy, ToolRequest, TriggerUnit, View
 from ullage.types import Decision, Moment, ToolSpec
 
 
@@ -44,6 +44,10 @@ class Offloader(Strategy):
     def offered_tools(self) -> tuple[ToolSpec, ...]:
         """The tool that reads offloaded content."""
         return (RETRIEVE_OFFLOADED,)
+
+    def retrieve(self, store: StoreReader, request: ToolRequest) -> Retrieved | None:
+        """What that tool answers."""
+        return self._offloading().retrieve(store, request)
 
     def decide(self, view: View) -> Decision:
         """Offload what has just arrived, forget what is too old."""

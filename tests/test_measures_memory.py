@@ -104,6 +104,24 @@ def test_decay_half_life_and_cliff() -> None:
     assert measures.cliff([1.0, 0.9, None, 0.1]) is None
 
 
+def test_wear_is_told_only_from_ages_with_enough_questions() -> None:
+    """Ten questions at age 1 and at age 2 give half-life and cliff; nine at age 1 give a reason instead."""
+    raw, worn = [item(1)] * 10, [item(n % 2, age=2) for n in range(10)]
+    found = measures.wear([[*raw, *([item(1, age=1)] * 10), *worn]])
+    assert found["half_life"].value == pytest.approx(2.0)
+    assert found["cliff"].value == 2
+    few = measures.wear([[*raw, *([item(1, age=1)] * 9), *worn]])
+    assert few["half_life"].value is None
+    assert (
+        few["half_life"].reason
+        == few["cliff"].reason
+        == "fewer than 10 questions were asked about facts that one compaction had taken"
+    )
+    kept = measures.wear([[*raw, *([item(1, age=1)] * 10)]])
+    assert (kept["half_life"].value, kept["cliff"].value) == (None, None)
+    assert kept["cliff"].reason == "no fall of 0.3 from one age to the next, up to age 1"
+
+
 def test_constraint_flips_are_counted() -> None:
     """A rule whose opposite was asserted is one flip; silence is none."""
     traces = [[item(0, type_="constraint"), item(1, type_="constraint"), item(0)]]
@@ -137,5 +155,6 @@ def test_a_figure_is_a_share_or_has_a_reason(scores: list[list[tuple[float, int,
 def test_records_give_all_figures_by_name() -> None:
     """From records alone, as the tables need them."""
     found = measures.memory_figures([make_record(trace=f"t{n}", seed=n) for n in range(3)])
-    assert sorted(found) == ["demand_weighted_retention", "false_memory_rate", "stale_rate", "usability_gap"]
+    names = ["cliff", "demand_weighted_retention", "false_memory_rate", "half_life", "stale_rate", "usability_gap"]
+    assert sorted(found) == names
     assert all(figure.value is not None or figure.reason for figure in found.values())

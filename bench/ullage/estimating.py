@@ -38,7 +38,7 @@ def estimate(options: RunOptions, place: Place) -> dict[str, Any]:
 
 
 def _readings(records: tuple[RunRecord, ...], draws: int) -> tuple[int, int, int]:
-    """One request a question: each strategy's contexts, and floor and ceiling once a trace."""
+    """One request a question: each strategy's contexts, what it looks up, and floor and ceiling once a trace."""
     requests = tokens = 0
     seen: set[str] = set()
     for record in records:
@@ -46,6 +46,8 @@ def _readings(records: tuple[RunRecord, ...], draws: int) -> tuple[int, int, int
             asked = 0 if exam.dead else exam.asked * draws
             requests += asked
             tokens += asked * (exam.tokens + QUESTION_TOKENS)
+        requests += sum(lookup.opened for lookup in record.lookups)
+        tokens += sum(lookup.usage.prompt for lookup in record.lookups)
         if record.inputs.trace not in seen:
             seen.add(record.inputs.trace)
             whole = len(record.ceilings) * draws

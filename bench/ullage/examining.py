@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 
 from ullage.exams import Removals, Sitting, ages, counted_before, losses, removals
+from ullage.lookups import CLOSED_DESK, OPEN_BOOK, Desk
 from ullage.options import RunOptions
 from ullage.prepare import Prepared
 from ullage.probes import asked_as, block_text, survives
 from ullage.readers import Question, Reader, Reply
 from ullage.records import AskedProbe, Evidence, Loss, Skipped, quote
 from ullage.scoring import grade
-from ullage.types import Answer, Compaction, Exam, Message, Outcome, Probe, ToolResult, ToolUse
+from ullage.types import Answer, Compaction, Exam, Lookup, Message, Outcome, Probe, ToolResult, ToolUse
 
 FLOOR_LIMIT = 0.2
 """A probe that the question alone answers more often than this is not asked (methodology 5.5: free text)."""
@@ -34,6 +35,7 @@ class Paper:
     answers: tuple[Answer, ...]
     floors: tuple[Answer, ...]
     ceilings: tuple[Answer, ...]
+    lookups: tuple[Lookup, ...]
     losses: tuple[Loss, ...]
     probes: tuple[AskedProbe, ...]
     skipped: tuple[Skipped, ...]
@@ -45,6 +47,7 @@ class Paper:
             "answers": self.answers,
             "floors": self.floors,
             "ceilings": self.ceilings,
+            "lookups": self.lookups,
             "losses": self.losses,
             "probes": self.probes,
             "skipped": self.skipped,
@@ -86,10 +89,13 @@ class Examiner:
             known = self.full[call] = self._read(tuple(context), self.open_probes(call))
         return known
 
-    def examine(self, sittings: Sequence[Sitting], compactions: Sequence[Compaction]) -> Paper:
-        """Hold every sitting and gather answers, floors, ceilings, losses and the probes that were asked."""
+    def examine(self, sittings: Sequence[Sitting], compactions: Sequence[Compaction], desk: Desk = CLOSED_DESK) -> Paper:
+        """Hold every sitting and gather answers, floors, ceilings, losses and the probes that were asked.
+
+        At an open desk the reader may look up what it declined.
+        """
         removed, counts = removals(compactions), counted_before(compactions, self.prepared.window)
-        exams, answers, ceilings, asked = [], list[Answer](), list[Answer](), dict[str, Probe]()
+        exams, answers, ceilings, lookups, asked = [], list[Answer](), list[Answer](), list[Lookup](), dict[str, Probe]()
         kept: set[str] = set()
         for number, sitting in enumerate(sittings):
             probes = self.eligible(sitting.exam.call)
@@ -97,6 +103,7 @@ class Examiner:
             before = sum(event.call <= sitting.exam.call for event in compactions)
             found = self._sit(sitting, number, probes, removed, counts, before)
             answers += found
+            lookups += self._look_up(desk, sitting, probes, found)
             if sitting.exam.kind == "checkpoint":
                 kept = {a.probe for a in found if a.survives} if not sitting.exam.dead else kept
             exams.append(msgspec.structs.replace(sitting.exam, asked=len(probes)))
@@ -107,9 +114,10 @@ class Examiner:
             answers=tuple(answers),
             floors=tuple(answer for probe_id in asked for answer in self.floors[probe_id]),
             ceilings=tuple(ceilings),
+            lookups=tuple(lookups),
             losses=losses(asked.values(), removed, kept),
             probes=tuple(self._asked(probe) for probe in asked.values()),
-            skipped=self._skipped(sittings),
+            skipped=(*self._skipped(sittings), *self._not_opened(desk)),
         )
 
     def _sit(
@@ -130,9 +138,27 @@ class Examiner:
             ]
         return found
 
+    def _look_up(self, desk: Desk, sitting: Sitting, probes: Sequence[Probe], answers: Sequence[Answer]) -> list[Lookup]:
+        """What the reader says to questions that it declined, after it opened what the context points to."""
+        if sitting.exam.dead or not sitting.stored or not desk.is_open:
+            return []
+        open_ones = [a for a in answers if a.text is None and a.outcome != "unscorable"]
+        known = {probe.id: probe for probe in probes}
+        questions = [_question(known[answer.probe]) for answer in open_ones]
+        found = []
+        planned = self.reader.openings(sitting.messages, questions, sitting.stored.keys())
+        for answer, question, openings in zip(open_ones, questions, planned, strict=True):
+            system = self.prepared.trace.system
+            came = desk.consult(self.reader, question, openings, sitting, system=system, draw=answer.draw)
+            if came is not None:
+                outcome, reason = _graded(known[answer.probe], came.reply)
+                said = msgspec.structs.replace(answer, text=came.reply.text, outcome=outcome, reason=reason)
+                found.append(Lookup(answer=said, opened=came.opened, gone=came.gone, usage=came.usage))
+        return found
+
     def _read(self, context: Sequence[Message], probes: Sequence[Probe]) -> dict[str, list[Answer]]:
         """Ask the reader every probe, ``draws`` times, and grade what it says."""
-        questions = [Question(text=p.question, grader=asked_as(p), choices=p.choices, language=p.language) for p in probes]
+        questions = [_question(probe) for probe in probes]
         answers: dict[str, list[Answer]] = {probe.id: [] for probe in probes}
         for draw in range(1 if self.reader.deterministic else self.options.draws):
             replies = self.reader.read(context, questions, system=self.prepared.trace.system if context else "", draw=draw)
@@ -190,6 +216,12 @@ class Examiner:
         """The position after the message that holds a tool call; 0 when there is none."""
         return next((n + 1 for n, m in enumerate(self.prepared.transcript) if tool_use_id in m.tool_use_ids), 0)
 
+    def _not_opened(self, desk: Desk) -> tuple[Skipped, ...]:
+        """That the book stayed closed although it was to be opened."""
+        if not self.options.open_book or desk.is_open:
+            return ()
+        return (Skipped(what=OPEN_BOOK, reason="no tool of the strategy reads what it stored"),)
+
     def _skipped(self, sittings: Sequence[Sitting]) -> tuple[Skipped, ...]:
         """Probes that no examination could ask, by reason."""
         last = max((s.exam.call for s in sittings), default=0)
@@ -214,6 +246,10 @@ def zone(position: int, length: int) -> str:
     if position * 10 < length:
         return "head"
     return "tail" if position * 5 >= length * 4 else "middle"
+
+
+def _question(probe: Probe) -> Question:
+    return Question(text=probe.question, grader=asked_as(probe), choices=probe.choices, language=probe.language)
 
 
 def _graded(probe: Probe, reply: Reply) -> tuple[Outcome, str]:

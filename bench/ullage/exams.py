@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ullage.options import COMPACTION_SHARE, EXAMS_AFTER_COMPACTIONS
@@ -13,10 +13,11 @@ from ullage.types import Compaction, Drop, Erase, Exam, Message, Moment, Probe, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sitting:
-    """One examination to be held: the exam, and the messages that the next call would send."""
+    """One examination to be held: the exam, the messages that the next call would send, and what is stored by reference."""
 
     exam: Exam
     messages: tuple[Message, ...] = ()
+    stored: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_compaction(event: Compaction, window: int) -> bool:
@@ -30,11 +31,12 @@ class Proctor:
     """Watches the steps of one replay and keeps the contexts to be examined.
 
     ``checkpoints`` are (share, call) pairs. Contexts after compactions are kept by reference until all are known,
-    since the first, the last and evenly spaced ones between are examined.
+    since the first, the last and evenly spaced ones between are examined. ``stored`` says what the strategies' store holds.
     """
 
     checkpoints: Sequence[tuple[float, int]]
     window: int
+    stored: Callable[[], Mapping[str, str]] = dict
     compactions: int = 0
     taken: list[Sitting] = field(default_factory=list)
     candidates: list[Sitting] = field(default_factory=list)
@@ -77,7 +79,7 @@ class Proctor:
             compactions_before=self.compactions,
             tokens=step.prompt_tokens,
         )
-        return Sitting(exam=exam, messages=messages)
+        return Sitting(exam=exam, messages=messages, stored=self.stored())
 
 
 def spread(items: Sequence[Sitting], most: int) -> list[Sitting]:

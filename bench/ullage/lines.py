@@ -29,7 +29,7 @@ HEADER_CHARACTERS = 400
 """How much of one argument says what the call is about."""
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'`(*]*[A-Z0-9\u4e00-\u9fff`])|(?<=[。！？；])\s*")
-_NUMBERED = re.compile(r"^\s*(\d+)(?:→|\t)\s?|^\s*(\d+)\s*\|\s")
+_NUMBERED = re.compile(r"^\s*(\d+)(?:→|\t)\s?|^>?\s*(\d+)\s*\|\s")
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s|\*\*[^*]+\*\*:?\s*$)|[:：]\s*$|^diff --git |^\+\+\+ |^@@ ")
 
 

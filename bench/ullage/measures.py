@@ -24,6 +24,8 @@ MOST_DEMAND = 3
 """Later uses of a fact that count (methodology, metric 4): more would let one file name outweigh everything else."""
 CLIFF = 0.3
 """Fall of retention from one cycle to the next that is a cliff and not decay: three of ten facts at once."""
+LEAST_QUESTIONS = 10
+"""Questions below which an age says nothing: one answer would be a tenth of it."""
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -184,6 +186,20 @@ def memory_figures(records: Sequence[RunRecord]) -> dict[str, Figure]:
         "usability_gap": usability_gap(at_checkpoints),
         "stale_rate": stale_rate(at_checkpoints),
         "false_memory_rate": false_memory_rate(all_held),
+        **wear(all_held),
+    }
+
+
+def wear(traces: Traces) -> dict[str, Figure]:
+    """Half-life and cliff of the curve over ages; ages of fewer than ``LEAST_QUESTIONS`` questions are passed over."""
+    curve = [figure.value if figure.questions >= LEAST_QUESTIONS else None for figure in decay(traces)]
+    if len(curve) < 2 or curve[1] is None:
+        too_few = f"fewer than {LEAST_QUESTIONS} questions were asked about facts that one compaction had taken"
+        return {"half_life": Figure(value=None, reason=too_few), "cliff": Figure(value=None, reason=too_few)}
+    oldest, half, fall = max(age for age, value in enumerate(curve) if value is not None), half_life(curve), cliff(curve)
+    return {
+        "half_life": Figure(value=half, reason=f"retention stays above half of its value at age 1, up to age {oldest}"),
+        "cliff": Figure(value=fall, reason=f"no fall of {CLIFF:g} from one age to the next, up to age {oldest}"),
     }
 
 

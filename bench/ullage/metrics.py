@@ -153,6 +153,27 @@ _RETENTION = (
         "R within each age; age 0: raw evidence still there",
         "methodology of multi-cycle tests (CCK, Hermes)",
     ),
+    (
+        "half_life",
+        "compactions",
+        "age at which retention is half of that after one compaction, interpolated; only ages of at least 10 questions",
+        "first k with R(k) ≤ R(1) / 2",
+        "methodology, metric 8",
+    ),
+    (
+        "cliff",
+        "age",
+        "first age whose retention lies at least 30 points below that of the age before; only ages of at least 10 questions",
+        "first k with R(k − 1) − R(k) ≥ 0.3",
+        "CCK's cliff round",
+    ),
+    (
+        "open_book",
+        "share",
+        "retention when a reader that declined may open N stored entries which its context points to; what that costs beside it",
+        "R with y after looking up; k calls read the examined prompt k times from the cache and pay in full for what they fetch",
+        "future-os' open book, Hermes' recovery arm",
+    ),
 )
 _TOKENS = (
     (
@@ -190,7 +211,7 @@ _TOKENS = (
     (
         "tokens.retrieved",
         "tokens",
-        "fetched back from the store by the strategy's own tools",
+        "fetched back from the store by the strategy's own tools, in open-book questions",
         "Σ retrieved",
         "future-os' open book",
     ),

@@ -22,7 +22,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
     ``strategies`` are canonical spec texts, ``window`` in tokens (none: the card's, else the model's), ``model`` and
     ``cache`` override what the trace says, ``budget`` is the forced mode's in tokens, ``swap`` a seed for fresh values. Behind a pause
-    of more than ``restart_after`` minutes the session is resumed by a new process (none: never).
+    of more than ``restart_after`` minutes the session is resumed by a new process (none: never). ``open_book`` stored entries
+    may be opened for a question that the context alone leaves open (0: closed book only).
     """
 
     strategies: tuple[str, ...]
@@ -36,6 +37,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     budget: int | None = None
     swap: int | None = None
     restart_after: int | None = None
+    open_book: int = 0
     checkpoints: tuple[float, ...] = DEFAULT_CHECKPOINTS
     encoding: str = "o200k_base"
     prices: str = ""
@@ -63,6 +65,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             raise UserError(f"run: found --budget {self.budget}; expected at least 500 tokens")
         if self.restart_after is not None and self.restart_after < 1:
             raise UserError(f"run: found --restart-after {self.restart_after}; expected at least 1 minute")
+        if self.open_book < 0:
+            raise UserError(f"run: found --open-book {self.open_book}; expected 0 or more entries a question")
         if self.draws < 1:
             raise UserError(f"run: found --draws {self.draws}; expected at least 1 answer a probe")
         bad = [share for share in self.checkpoints if not 0 < share <= 1]

@@ -16,7 +16,7 @@ from msgspec import Struct
 from ullage.calibration import Calibration
 from ullage.errors import UserError
 from ullage.pricing import ModelPrices, Money
-from ullage.types import SCHEMA, Answer, Compaction, Exam, Fault, Probe, Row, SideRequest, Usage, Violation
+from ullage.types import SCHEMA, Answer, Compaction, Exam, Fault, Lookup, Probe, Row, SideRequest, Usage, Violation
 
 EVIDENCE_CHARACTERS = 300
 """Longest evidence text that a record may quote: enough to recognise a fact, too little to republish a recording."""
@@ -134,7 +134,8 @@ class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True
     """One strategy on one trace.
 
     ``kind`` tells a replayed strategy from a bound (no rows, no bill). ``floors`` are the reader's answers to the
-    question alone, ``ceilings`` its answers on the full context (``exam`` as in ``answers``). ``losses`` name what
+    question alone, ``ceilings`` its answers on the full context (``exam`` as in ``answers``). ``open_book`` is how many stored
+    entries it could open for a question, ``lookups`` what it said then. ``losses`` name what
     removed a probe's evidence. ``requests`` are those to a model that no compaction answers for; ``summarizer`` is what all
     summaries used, those among them included. ``bill`` is none with a reason under ``unpriced``; ``recorded_bill`` is the OBSERVED one.
     ``died_at`` is the call that could not be made; ``unexamined`` counts compactions after which nothing was asked.
@@ -168,6 +169,8 @@ class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True
     answers: tuple[Answer, ...] = ()
     floors: tuple[Answer, ...] = ()
     ceilings: tuple[Answer, ...] = ()
+    open_book: int = 0
+    lookups: tuple[Lookup, ...] = ()
     losses: tuple[Loss, ...] = ()
     unexamined: int = 0
     violations: tuple[Violation, ...] = ()

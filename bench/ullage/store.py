@@ -60,6 +60,10 @@ class Session:
         prefix = key_of(self.tenant, self.session)
         return sorted(key.removeprefix(prefix) for key in self.backend.keys(prefix))
 
+    def held(self) -> dict[str, str]:
+        """All content of this session by reference."""
+        return {ref: content for ref in self.refs() if (content := self.get(ref)) is not None}
+
     def forget(self) -> None:
         """Remove everything of this session."""
         self.backend.forget(key_of(self.tenant, self.session))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -80,9 +80,16 @@ class Decider(Protocol):
 class StoreReader(Protocol):
     """Reads what a strategy stashed, for one tenant and session."""
 
-    def get(self, ref: str) -> str | None:
+    def get(self, ref: str, /) -> str | None:
         """The content under a reference, or none."""
         ...
+
+
+class Retrieved(NamedTuple):
+    """What a tool that reads the store answers, and whether it is an error."""
+
+    text: str
+    is_error: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +158,10 @@ class Strategy:
     def offered_tools(self) -> tuple[ToolSpec, ...]:
         """Tools that the strategy adds to every request, for example to fetch stashed content: their definitions are billed."""
         return ()
+
+    def retrieve(self, store: StoreReader, request: ToolRequest) -> Retrieved | None:  # noqa: ARG002 - what subclasses look at
+        """What an offered tool that reads the store answers; none for any other tool. Open-book examinations call it."""
+        return None
 
 
 UNCHANGED = Decision()

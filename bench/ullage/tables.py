@@ -12,6 +12,7 @@ from ullage.books import breaks_by_cause, build_carry
 from ullage.exams import is_compaction
 from ullage.intervals import Interval, bootstrap, cluster_means, planned_effect, rank_intervals, t_interval
 from ullage.measures import memory_figures
+from ullage.open_book import open_book_figures, retrieved_tokens
 from ullage.pricing import Money, usd
 from ullage.records import RunRecord
 from ullage.scored import Scored, headline, mean, scored
@@ -48,7 +49,7 @@ class Figures:
 
     def put(self, key: str, value: Any, reason: str = "") -> None:
         """Set a figure; an unknown one keeps its reason."""
-        self.values[key] = round(value, DIGITS) if isinstance(value, float) else value
+        self.values[key] = rounded(value)
         if value is None:
             self.reasons[key] = reason or "nothing was measured"
 
@@ -206,7 +207,7 @@ def _put_tokens(figures: Figures, records: Sequence[RunRecord]) -> None:
         "summariser_input": summaries.prompt,
         "summariser_output": summaries.output,
         "injected": sum(row.injected for record in records for row in record.rows),
-        "retrieved": sum(row.retrieved for record in records for row in record.rows),
+        "retrieved": retrieved_tokens(records),
     }
     figures.put("tokens", tokens)
     figures.put("usage", {name: getattr(usage, name) for name in Usage.__struct_fields__})
@@ -251,6 +252,8 @@ def _put_memory(figures: Figures, records: Sequence[RunRecord]) -> None:
     """What retention alone does not tell: demand, present but not used, superseded and invented answers."""
     for name, figure in memory_figures(records).items():
         figures.put(name, figure.value, figure.reason)
+    found = open_book_figures(records)
+    figures.put("open_book", *((None, found) if isinstance(found, str) else (found,)))
 
 
 def _put_budget(figures: Figures, records: Sequence[RunRecord]) -> None:
@@ -286,6 +289,15 @@ def _put_no_bill(figures: Figures, reason: str) -> None:
     figures.put("violations", {})
     figures.put("faults", 0)
     figures.put("usd_label", "MODELLED")
+
+
+def rounded(value: Any) -> Any:
+    """The same with every float at ``DIGITS`` decimals, in lists and objects too."""
+    if isinstance(value, float):
+        return round(value, DIGITS)
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return {key: rounded(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def pair_of(interval: Interval | None) -> list[float] | None:
@@ -341,8 +353,21 @@ def table_notes(summary: Mapping[str, Any]) -> list[str]:
     labels = sorted({entry["usd_label"] for entry in summary["strategies"]})
     over = [(entry["spec"], entry["over_budget"]) for entry in summary["strategies"] if entry.get("over_budget")]
     notes += [f"{spec} was over the budget at {at['over']} of {at['exams']} examinations" for spec, at in over if at["over"]]
+    notes += [note for entry in summary["strategies"] if (note := open_book_note(entry))]
     notes += _power_notes(summary)
     return [*notes, f"dollars are {' and '.join(labels)}; retention is the mean over traces of the share of questions answered"]
+
+
+def open_book_note(entry: Mapping[str, Any]) -> str:
+    """What looking things up brought a strategy, and what it cost; empty where the book stayed closed."""
+    book = entry["open_book"]
+    if not book:
+        return ""
+    return (
+        f"{entry['spec']} with open book: {percent(book['retention'])} instead of {percent(entry['retention'])}; "
+        f"{whole(book['looked_up'])} of {whole(book['asked'])} questions were looked up with {whole(book['opened'])} tool calls, "
+        f"{whole(book['gone'])} of them in vain, for {dollars(book['usd'])}"
+    )
 
 
 def _power_notes(summary: Mapping[str, Any]) -> list[str]:

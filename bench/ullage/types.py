@@ -404,6 +404,19 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     lost_to: int | None = None
 
 
+class Lookup(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a reader that had declined said after it opened stored entries which its context points to.
+
+    ``answer`` replaces the closed-book one in open-book figures. ``opened`` counts the tool calls, ``gone`` those of them
+    that found nothing (the entry had been evicted); ``usage`` is what they cost with the examined prompt still in the cache.
+    """
+
+    answer: Answer
+    opened: int
+    gone: int = 0
+    usage: Usage = Usage()
+
+
 class Exam(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One examination: before which call, at which kind of point, with how many probes asked and left out."""
 

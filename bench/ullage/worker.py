@@ -21,6 +21,7 @@ from ullage.checking import Checkers
 from ullage.errors import UserError, said_by
 from ullage.examining import Examiner, Paper
 from ullage.exams import Proctor, Sitting
+from ullage.lookups import Desk
 from ullage.options import RunOptions
 from ullage.prepare import Prepared, checkpoint_calls, choose_model, choose_reserve, choose_window
 from ullage.pricing import ModelPrices, PriceSheet, Unpriced, policy_for
@@ -160,16 +161,22 @@ def _run_spec(prepared: Prepared, examiner: Examiner, text: str, options: RunOpt
         return _run_bound(prepared, examiner, text, options, sheet)
     watch = Stopwatch()
     start = time.perf_counter_ns()
-    proctor = Proctor(checkpoints=prepared.checkpoints, window=prepared.window)
-    seen = _replay(prepared, registry.load_strategies(text), options, proctor, watch)
+    strategies = registry.load_strategies(text)
+    desk = Desk(strategies=strategies, most=options.open_book, count=prepared.counter)
+    store = Session(backend=MemoryBackend(), tenant="run", session=prepared.trace.id)
+    proctor = Proctor(
+        checkpoints=prepared.checkpoints, window=prepared.window, stored=lambda: store.held() if desk.is_open else {}
+    )
+    seen = _replay(prepared, strategies, options, proctor, watch, store)
     replayed = time.perf_counter_ns()
     sittings, unexamined = proctor.sittings()
-    paper = examiner.examine(sittings, seen.compactions)
+    paper = examiner.examine(sittings, seen.compactions, desk)
     examined = time.perf_counter_ns()
     sent = Replayed(seen.rows, seen.compactions, seen.requests)
     bill, summaries = bill_replay(sent, sheet, options.model), tuple(sent.summaries(options.model))
     record = RunRecord(
         **_common(prepared, text, options, sheet, paper),
+        open_book=desk.most if desk.is_open else 0,
         rows=tuple(seen.rows),
         compactions=tuple(seen.compactions),
         requests=tuple(seen.requests),
@@ -195,13 +202,18 @@ def _run_spec(prepared: Prepared, examiner: Examiner, text: str, options: RunOpt
 
 
 def _replay(
-    prepared: Prepared, strategies: tuple[Strategy, ...], options: RunOptions, proctor: Proctor, watch: Stopwatch
+    prepared: Prepared,
+    strategies: tuple[Strategy, ...],
+    options: RunOptions,
+    proctor: Proctor,
+    watch: Stopwatch,
+    store: Session,
 ) -> Watched:
     """Walk the trace once, feeding every step to the checks and the proctor."""
     seen = Watched()
     auditor = Auditor(calls=len(prepared.trace.calls), seed=options.seed, samples=options.audits, decide=watch.decide)
     checkers = _checkers(prepared, strategies)
-    setup = setup_of(prepared, strategies, options, auditor.ask)
+    setup = setup_of(prepared, strategies, options, auditor.ask, store)
     ports = setup.ports
     ports = replace(ports, summarize=watch.waits_for(ports.summarize), decide=watch.waits_for(ports.decide))
     for step in replay(replace(setup, ports=ports)):
@@ -241,15 +253,20 @@ def offered_by(strategies: Sequence[Strategy]) -> list[ToolSpec]:
     return found
 
 
-def setup_of(prepared: Prepared, strategies: tuple[Strategy, ...], options: RunOptions, ask: Any) -> Setup:
-    """The replay of a prepared trace: ports, an open cache, and the tools that its strategies add to every request."""
+def setup_of(
+    prepared: Prepared, strategies: tuple[Strategy, ...], options: RunOptions, ask: Any, store: Session | None = None
+) -> Setup:
+    """The replay of a prepared trace: ports, an open cache, and the tools that its strategies add to every request.
+
+    ``store`` is where stashed content goes; without one it ends with the replay.
+    """
     trace, counter = prepared.trace, prepared.counter
     offered = offered_by(strategies)
     extra = sum(counter.text(f"{tool.name}\n{tool.description}\n{tool.schema}") for tool in offered)
     ports = Ports(
         summarize=registry.load("summarizers", options.summarizer),
         decide=registry.load("deciders", options.decider),
-        store=Session(backend=MemoryBackend(), tenant="run", session=trace.id),
+        store=store or Session(backend=MemoryBackend(), tenant="run", session=trace.id),
         ask=ask,
     )
     forced = None

@@ -16,8 +16,9 @@ from ullage.converse import require, with_block
 from ullage.strategies.shared.estimators import strands_block_tokens
 from ullage.strategies.shared.media import media_of
 from ullage.strategies.shared.profiles import Profile
+from ullage.strategies.shared.retrieval import RETRIEVE_OFFLOADED, arguments_for, retrieve_offloaded
 from ullage.strategies.shared.texts import CHARACTERS_PER_TOKEN, item_text
-from ullage.strategy import UNCHANGED
+from ullage.strategy import UNCHANGED, Retrieved, StoreReader, ToolRequest
 from ullage.types import Block, Decision, Edit, Message, ResultItem, Rewrite, Stash, Text, ToolResult
 
 GUIDANCE = (
@@ -92,6 +93,13 @@ class Offloading:
         old = sorted(ref for ref, at in stored.items() if cycle - at > (self.evict_after_cycles or 0))
         kept = {ref: at for ref, at in stored.items() if ref not in old}
         return tuple(Stash(ref=ref, content="") for ref in old), {**state, "stored": kept}
+
+    def retrieve(self, store: StoreReader, request: ToolRequest) -> Retrieved | None:
+        """What the offloader's tool answers; none when another tool was called."""
+        arguments = arguments_for(RETRIEVE_OFFLOADED, request)
+        if arguments is None:
+            return None
+        return retrieve_offloaded(store, arguments, max_result_tokens=self.max_result_tokens, profile=self.profile)
 
     def _preview(self, block: ToolResult, items: list[Item]) -> ToolResult:
         full = "\n".join(text for text in (item_text(item, indent=2) for item in block.content) if text)

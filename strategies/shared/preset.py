@@ -10,9 +10,9 @@ from ullage.strategies.shared.offloading import Offloading
 from ullage.strategies.shared.oldest import SummarizeOldest, initial_state
 from ullage.strategies.shared.pipeline import Pipeline
 from ullage.strategies.shared.profiles import Profile
-from ullage.strategies.shared.retrieval import RETRIEVE_CONTEXT, RETRIEVE_OFFLOADED
+from ullage.strategies.shared.retrieval import RETRIEVE_CONTEXT, RETRIEVE_OFFLOADED, arguments_for, retrieve_context
 from ullage.strategies.shared.work import Work
-from ullage.strategy import View
+from ullage.strategy import Retrieved, StoreReader, ToolRequest, View
 from ullage.types import Moment, ToolSpec
 
 
@@ -67,6 +67,13 @@ class Preset(ConversationManager):
     def offered_tools(self) -> tuple[ToolSpec, ...]:
         """The tool that reads what was taken out."""
         return (RETRIEVE_OFFLOADED if self.profile == "1.54" else RETRIEVE_CONTEXT,)
+
+    def retrieve(self, store: StoreReader, request: ToolRequest) -> Retrieved | None:
+        """What the tool of the profile answers."""
+        if self.profile == "1.54":
+            return self.offloading().retrieve(store, request)
+        arguments = arguments_for(RETRIEVE_CONTEXT, request)
+        return None if arguments is None else retrieve_context(store, arguments)
 
     def initial_state(self) -> dict[str, Any]:
         """The state of the manager that the profile installs."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 from ullage.strategies.shared.profiles import Profile
 from ullage.strategies.shared.search import Search
 from ullage.strategies.shared.texts import CHARACTERS_PER_TOKEN
-from ullage.strategy import StoreReader
+from ullage.strategy import Retrieved, StoreReader, ToolRequest
 from ullage.types import ToolSpec, canonical_json
 
 DEFAULT_CONTEXT_LINES = 5
@@ -46,13 +46,6 @@ RETRIEVE_CONTEXT = ToolSpec(
 )
 
 
-class Retrieved(NamedTuple):
-    """A retrieval tool's answer, and whether it is an error."""
-
-    text: str
-    is_error: bool = False
-
-
 def retrieve_offloaded(store: StoreReader, arguments: dict[str, Any], *, max_result_tokens: int, profile: Profile) -> Retrieved:
     """What ``retrieve_offloaded_content`` answers: the raw text, or a search in it; an evicted reference is unknown."""
     content = store.get(str(arguments.get("reference")))
@@ -78,6 +71,12 @@ def retrieve_context(store: StoreReader, arguments: dict[str, Any]) -> Retrieved
     if text is None:
         return Retrieved("only text can be searched; leave pattern and line_range out", is_error=True)
     return _searched(text, arguments, limit, "1.62")
+
+
+def arguments_for(tool: ToolSpec, request: ToolRequest) -> dict[str, Any] | None:
+    """The arguments of a call of this tool; none when another tool was called."""
+    arguments: dict[str, Any] = json.loads(request.arguments)
+    return arguments if request.name == tool.name else None
 
 
 def _searchable(value: Any) -> str | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from ullage.types import Message
 
@@ -27,6 +28,17 @@ class Reply:
     failure: str = ""
 
 
+class Opening(NamedTuple):
+    """A stored entry that a reader would open: its reference, and a regular expression for the lines it is after.
+
+    ``call`` is the tool call in whose result the context shows the reference; empty where it stands elsewhere.
+    """
+
+    ref: str
+    pattern: str
+    call: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
     """Base of all readers: subclasses are frozen dataclasses whose fields are their parameters."""
@@ -39,3 +51,14 @@ class Reader:
     def read(self, context: Sequence[Message], questions: Sequence[Question], *, system: str = "", draw: int = 0) -> list[Reply]:
         """Answer each question from the messages alone (no messages: closed book); one reply a question, in order."""
         raise NotImplementedError
+
+    def openings(
+        self, context: Sequence[Message], questions: Sequence[Question], refs: AbstractSet[str]
+    ) -> list[tuple[Opening, ...]]:
+        """For each question the stored entries that the reader would open, the likeliest first: those that the context points to.
+
+        ``refs`` are the references of everything stored. By words alone, unless a reader knows better.
+        """
+        from ullage.readers._openings import likely_openings  # noqa: PLC0415 - the searcher builds on the values above
+
+        return likely_openings(context, questions, refs)

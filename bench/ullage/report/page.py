@@ -23,6 +23,7 @@ from ullage.report.wording import (
     lost_item,
     removed_headline,
     summary_cells,
+    wear_notes,
 )
 from ullage.tables import UNKNOWN, dollars, percent, table_notes, thousands, whole
 
@@ -44,6 +45,7 @@ def page(
         "trace_count": f"{len(records):,} trace{'s' if len(records) != 1 else ''}",
         "rows": [_summary_row(shown, entry) for entry in summary["strategies"]],
         "notes": table_notes(summary),
+        "wear": wear_notes(summary),
         "legend": _legend(shown),
         "overview": [figure(chart) for chart in overview],
         "breakdowns": _breakdowns(shown),

@@ -12,7 +12,7 @@ from ullage.report import findings
 from ullage.report.charts import AnyChart
 from ullage.report.figures import Shown
 from ullage.report.money import money_markdown
-from ullage.report.wording import GLOSSARY, facts, lead, lost_item, removed_headline, summary_cells
+from ullage.report.wording import GLOSSARY, facts, lead, lost_item, removed_headline, summary_cells, wear_notes
 from ullage.tables import UNKNOWN, percent, table_notes, thousands, whole
 
 QUOTED = 160
@@ -32,6 +32,7 @@ def page_markdown(run: str, summary: Mapping[str, Any], shown: Shown, charts: Se
         "\n".join(f"- {inline(note)}" for note in table_notes(summary)),
         "## Retention by age, in compactions",
         _cells({spec: by_age(shown.groups[spec]) for spec in shown.strategies}, [label for _, _, label in AGE_GROUPS]),
+        "\n".join(f"- {inline(note)}" for note in wear_notes(summary)),
         "## Retention of prose and of typed values",
         _cells({spec: by_form(shown.groups[spec]) for spec in shown.groups}, []),
         "## Retention by probe type",

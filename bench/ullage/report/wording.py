@@ -241,3 +241,18 @@ def inputs_text(records: Sequence[RunRecord]) -> str:
     ]
     more = f" and {len(records) - 12} more in records.jsonl" if len(records) > 12 else ""
     return f"Inputs: {'; '.join(seen)}{more}. Options {records[0].inputs.options[:12] or UNKNOWN}; seeds {list(records[0].inputs.seeds)}."
+
+
+def wear_notes(summary: Mapping[str, Any]) -> list[str]:
+    """How facts wear off over compactions, a line for each strategy whose curve says something."""
+    lines = []
+    for entry in summary["strategies"]:
+        half, fall = entry["half_life"], entry["cliff"]
+        if half is None and fall is None:
+            continue
+        parts = [
+            "retention stays above half of its value at age 1" if half is None else f"half-life {half:.1f} compactions",
+            "no cliff" if fall is None else f"cliff at age {fall}",
+        ]
+        lines.append(f"{entry['spec']}: {', '.join(parts)}")
+    return lines
