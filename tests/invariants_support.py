@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
 
 def check(trace: Trace, script: Script, *, at: Moment = Moment.BEFORE_CALL, **options: Any) -> Outcome:
     """All checks over a replay with these edits."""
-    promises, offered = options.pop("promises", ()), options.pop("offered", ())
+    promises, offered, api = options.pop("promises", ()), options.pop("offered", ()), options.pop("api", "anthropic")
     setup = Setup(
         trace=trace,
         strategies=(Played(script=script, at=at),),
@@ -59,7 +59,7 @@ def check(trace: Trace, script: Script, *, at: Moment = Moment.BEFORE_CALL, **op
         ),
         **options,
     )
-    checkers = Checkers(INVARIANTS, trace, promises=promises, offered=offered)
+    checkers = Checkers(INVARIANTS, trace, promises=promises, api=api, offered=offered)
     found: list[Violation] = []
     for step in replay(setup):
         assert not step.faults, step.faults

@@ -11,7 +11,7 @@ from contract_support import harness_modules, imports, strategy_modules, tree
 
 FLOORS: dict[int, str] = {
     0: "messages types errors",
-    1: """actions breaks cache caches calibration checking context converse intervals invariants lines options plain pricing
+    1: """actions apis breaks cache caches calibration checking context converse intervals invariants lines options plain pricing
         proposals rendering seen specs step strategy swap terms tokens values""",
     2: """audit audit_laws auditing bounds deciders economics excerpts habits metering mining prepare probes readers recorded replay scoring
         scoring_self_test seventyseven spending summarizers""",

@@ -19,7 +19,7 @@ from ullage.types import ToolSpec, Trace, Violation
 
 
 class Checkers:
-    """The checkers that apply to a replay: those for all, for the provider, and those that the strategy promises.
+    """The checkers that apply to a replay: those for all, for the API, and those that the strategy promises.
 
     ``offered`` are tools that the strategy adds to every request. ``recorded`` holds the recording's own findings.
     Raises ``SpecError`` for a promise that names no invariant.
@@ -31,12 +31,12 @@ class Checkers:
         trace: Trace,
         *,
         promises: Sequence[str] = (),
-        provider: str = "anthropic",
+        api: str = "anthropic",
         offered: Sequence[ToolSpec] = (),
     ) -> None:
         check_names(promises, invariants, "promises")
         seen = msgspec.structs.replace(trace, tools=(*trace.tools, *offered)) if offered else trace
-        chosen = [invariant for invariant in invariants if applies(invariant, promises=promises, provider=provider)]
+        chosen = [invariant for invariant in invariants if applies(invariant, promises=promises, api=api)]
         rules = [invariant for invariant in chosen if isinstance(invariant, TurnRule)]
         self._open: list[Checker] = [invariant.open(seen) for invariant in chosen if not isinstance(invariant, TurnRule)]
         if rules:
@@ -52,11 +52,11 @@ class Checkers:
         return tuple(violation for violation in found if not is_recorded(violation))
 
 
-def applies(invariant: Invariant, *, promises: Sequence[str], provider: str) -> bool:
-    """Tell whether an invariant is looked for in the requests of a strategy with these promises at this provider."""
+def applies(invariant: Invariant, *, promises: Sequence[str], api: str) -> bool:
+    """Tell whether an invariant is looked for in the requests of a strategy with these promises in this API."""
     if invariant.scope == "declared":
         return invariant.id in promises
-    return invariant.scope in ("all", provider)
+    return invariant.scope == "all" or api in invariant.scope.split()
 
 
 def is_recorded(violation: Violation) -> bool:

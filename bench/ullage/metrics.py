@@ -247,6 +247,13 @@ _RULES = (
         "count",
         "provider documents; this project",
     ),
+    (
+        "apis",
+        "traces",
+        "by whose message rules violations were looked for, and in how many traces",
+        "count by API",
+        "provider documents",
+    ),
     ("faults", "count", "exceptions of the strategy; the call goes on unchanged", "count", "this project"),
     (
         "overhead_ms",

@@ -23,7 +23,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     ``strategies`` are canonical spec texts, ``window`` in tokens (none: the card's, else the model's), ``model`` and
     ``cache`` override what the trace says, ``budget`` is the forced mode's in tokens, ``swap`` a seed for fresh values. Behind a pause
     of more than ``restart_after`` minutes the session is resumed by a new process (none: never). ``open_book`` stored entries
-    may be opened for a question that the context alone leaves open (0: closed book only).
+    may be opened for a question that the context alone leaves open (0: closed book only). ``api`` overrides by whose message
+    rules the requests are judged.
     """
 
     strategies: tuple[str, ...]
@@ -38,6 +39,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     swap: int | None = None
     restart_after: int | None = None
     open_book: int = 0
+    api: str = ""
     checkpoints: tuple[float, ...] = DEFAULT_CHECKPOINTS
     encoding: str = "o200k_base"
     prices: str = ""

@@ -135,7 +135,8 @@ class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True
 
     ``kind`` tells a replayed strategy from a bound (no rows, no bill). ``floors`` are the reader's answers to the
     question alone, ``ceilings`` its answers on the full context (``exam`` as in ``answers``). ``open_book`` is how many stored
-    entries it could open for a question, ``lookups`` what it said then. ``losses`` name what
+    entries it could open for a question, ``lookups`` what it said then. ``api`` is by whose message rules ``violations`` were
+    looked for. ``losses`` name what
     removed a probe's evidence. ``requests`` are those to a model that no compaction answers for; ``summarizer`` is what all
     summaries used, those among them included. ``bill`` is none with a reason under ``unpriced``; ``recorded_bill`` is the OBSERVED one.
     ``died_at`` is the call that could not be made; ``unexamined`` counts compactions after which nothing was asked.
@@ -170,6 +171,7 @@ class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, dict=True
     floors: tuple[Answer, ...] = ()
     ceilings: tuple[Answer, ...] = ()
     open_book: int = 0
+    api: str = ""
     lookups: tuple[Lookup, ...] = ()
     losses: tuple[Loss, ...] = ()
     unexamined: int = 0

@@ -244,6 +244,7 @@ def _put_events(figures: Figures, records: Sequence[RunRecord]) -> None:
     figures.put("edits", sum(len(record.compactions) for record in records))
     found = Tally(violation.invariant for record in records for violation in record.violations)
     figures.put("violations", dict(sorted(found.items())))
+    figures.put("apis", dict(sorted(Tally(record.api for record in records if record.api).items())))
     figures.put("faults", sum(len(record.faults) for record in records))
     figures.put("unexamined", sum(record.unexamined for record in records))
 
@@ -287,6 +288,7 @@ def _put_no_bill(figures: Figures, reason: str) -> None:
     for key in (*keys, "compactions", "edits", "breaks_by_cause", "build_carry", "overhead_ms"):
         figures.put(key, None, reason)
     figures.put("violations", {})
+    figures.put("apis", {})
     figures.put("faults", 0)
     figures.put("usd_label", "MODELLED")
 
@@ -354,6 +356,7 @@ def table_notes(summary: Mapping[str, Any]) -> list[str]:
     over = [(entry["spec"], entry["over_budget"]) for entry in summary["strategies"] if entry.get("over_budget")]
     notes += [f"{spec} was over the budget at {at['over']} of {at['exams']} examinations" for spec, at in over if at["over"]]
     notes += [note for entry in summary["strategies"] if (note := open_book_note(entry))]
+    notes += _api_notes(summary)
     notes += _power_notes(summary)
     return [*notes, f"dollars are {' and '.join(labels)}; retention is the mean over traces of the share of questions answered"]
 
@@ -368,6 +371,12 @@ def open_book_note(entry: Mapping[str, Any]) -> str:
         f"{whole(book['looked_up'])} of {whole(book['asked'])} questions were looked up with {whole(book['opened'])} tool calls, "
         f"{whole(book['gone'])} of them in vain, for {dollars(book['usd'])}"
     )
+
+
+def _api_notes(summary: Mapping[str, Any]) -> list[str]:
+    """By whose message rules violations were looked for, where that is not the Messages API everywhere."""
+    used = sorted({name for entry in summary["strategies"] for name in entry["apis"]})
+    return [f"violations are those of the message rules of {' and '.join(used)}"] if used and used != ["anthropic"] else []
 
 
 def _power_notes(summary: Mapping[str, Any]) -> list[str]:

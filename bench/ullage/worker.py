@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from ullage import registry
+from ullage.apis import api_of
 from ullage.auditing import Auditor
 from ullage.billing import Replayed, bill_calls, bill_replay
 from ullage.bounds import BOUNDS, NO_BILL, load_bound
@@ -177,6 +178,7 @@ def _run_spec(prepared: Prepared, examiner: Examiner, text: str, options: RunOpt
     record = RunRecord(
         **_common(prepared, text, options, sheet, paper),
         open_book=desk.most if desk.is_open else 0,
+        api=_api(prepared, options),
         rows=tuple(seen.rows),
         compactions=tuple(seen.compactions),
         requests=tuple(seen.requests),
@@ -212,7 +214,7 @@ def _replay(
     """Walk the trace once, feeding every step to the checks and the proctor."""
     seen = Watched()
     auditor = Auditor(calls=len(prepared.trace.calls), seed=options.seed, samples=options.audits, decide=watch.decide)
-    checkers = _checkers(prepared, strategies)
+    checkers = _checkers(prepared, strategies, _api(prepared, options))
     setup = setup_of(prepared, strategies, options, auditor.ask, store)
     ports = setup.ports
     ports = replace(ports, summarize=watch.waits_for(ports.summarize), decide=watch.waits_for(ports.decide))
@@ -230,11 +232,16 @@ def _replay(
     return seen
 
 
-def _checkers(prepared: Prepared, strategies: Sequence[Strategy]) -> Checkers:
+def _checkers(prepared: Prepared, strategies: Sequence[Strategy], api: str) -> Checkers:
     invariants = [registry.load("invariants", name) for name in registry.names("invariants")]
     promises = tuple(dict.fromkeys(promise for strategy in strategies for promise in strategy.promises))
     offered = offered_by(strategies)
-    return Checkers(invariants, prepared.trace, promises=promises, provider="anthropic", offered=offered)
+    return Checkers(invariants, prepared.trace, promises=promises, api=api, offered=offered)
+
+
+def _api(prepared: Prepared, options: RunOptions) -> str:
+    """By whose message rules the requests are judged: the option, else those of the client or of the cache's provider."""
+    return options.api or api_of(prepared.policy.provider, prepared.trace.meta.format)
 
 
 def offered_by(strategies: Sequence[Strategy]) -> list[ToolSpec]:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
+from ullage.apis import APIS
 from ullage.commands._output import say
 from ullage.errors import UserError
 from ullage.options import DEFAULT_CHECKPOINTS, RunOptions
@@ -69,6 +70,11 @@ RUN_OPTIONS = (
         metavar="N",
         help="A question that the context leaves open may open N stored entries, billed; default: closed book only.",
     ),
+    click.option(
+        "--api",
+        type=click.Choice(APIS),
+        help="Whose message rules the requests must obey; default: those of the client or of the cache's provider.",
+    ),
     click.option("--checkpoints", type=Shares(), default=DEFAULT_CHECKPOINTS, metavar="SHARES", help="Default: 0.4,0.7,1.0."),
     click.option("--prices", default="", metavar="FILE", help="A price sheet that overrides the bundled one."),
     click.option("--draws", type=int, default=1, show_default=True, help="Answers drawn for each probe."),
@@ -121,6 +127,7 @@ def split_options(given: dict[str, Any]) -> tuple[RunOptions, Place]:
         swap=given["swap"],
         restart_after=given["restart_after"],
         open_book=given["open_book"],
+        api=given["api"] or "",
         checkpoints=given["checkpoints"],
         prices=given["prices"],
         draws=given["draws"],

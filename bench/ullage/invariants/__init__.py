@@ -36,8 +36,9 @@ class Checker(Protocol):
 class Invariant:
     """Base of all invariants.
 
-    ``scope`` is ``all``, a provider name, ``declared`` (only for strategies that promise it) or ``decision`` (held by
-    asking a strategy again, see ``auditing``, not by looking at requests). ``rule`` is its number in the provider tables.
+    ``scope`` is ``all``, the APIs in which it holds (see ``apis``), ``declared`` (only for strategies that promise
+    it) or ``decision`` (held by asking a strategy again, see ``auditing``, not by looking at requests). ``rule`` is its
+    number in the provider tables.
     """
 
     declares: ClassVar[tuple[str, ...]] = ("rule", "severity", "scope", "source")

@@ -16,7 +16,7 @@ class FirstUser(TurnRule):
 
     summary: ClassVar[str] = "the first message is the user's"
     rule: ClassVar[str] = "A01"
-    scope: ClassVar[str] = "anthropic"
+    scope: ClassVar[str] = "anthropic bedrock"
     source: ClassVar[str] = "Messages API error 'first message must use the \"user\" role' (general knowledge)"
 
     def concerns(self, bits: int) -> bool:

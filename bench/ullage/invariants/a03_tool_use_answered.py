@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ullage.invariants._pairs import unanswered
 from ullage.invariants._scan import BEFORE, LAST, Finding, Scene, TurnRule
-from ullage.invariants._turns import USE, Turn
+from ullage.invariants._turns import USE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +17,7 @@ class ToolUseAnswered(TurnRule):
 
     summary: ClassVar[str] = "every tool call is answered in the next turn"
     rule: ClassVar[str] = "A03"
-    scope: ClassVar[str] = "anthropic"
+    scope: ClassVar[str] = "anthropic bedrock"
     source: ClassVar[str] = "anthropics/claude-code 2796, 5594, 8931: ids found without tool_result blocks immediately after"
 
     def concerns(self, bits: int) -> bool:
@@ -29,17 +30,5 @@ class ToolUseAnswered(TurnRule):
         found = []
         if at and scene.turns[at - 1].uses:
             answered = turn.results if turn.role == "user" else ()
-            found = _open(scene.turns[at - 1], answered, "is not answered in the next turn")
-        return found + _open(turn, (), "is the last of the request, without a result") if last else found
-
-
-def _open(turn: Turn, answered: Sequence[str], how: str) -> list[Finding]:
-    """Calls of a turn whose id is not among the answered ones."""
-    if all(use in answered for use in turn.uses):
-        return []
-    return [
-        Finding(message.id, f"tool call {use!r} {how}", use)
-        for message in turn.messages
-        for use in message.tool_use_ids
-        if use not in answered
-    ]
+            found = unanswered(scene.turns[at - 1], answered, "is not answered in the next turn")
+        return found + unanswered(turn, (), "is the last of the request, without a result") if last else found

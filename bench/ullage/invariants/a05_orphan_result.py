@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ullage.invariants._pairs import orphans
 from ullage.invariants._scan import Finding, Scene, TurnRule
-from ullage.invariants._turns import RESULT, Turn
+from ullage.invariants._turns import RESULT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +17,7 @@ class OrphanResult(TurnRule):
 
     summary: ClassVar[str] = "every tool result has its call in the turn before"
     rule: ClassVar[str] = "A05"
-    scope: ClassVar[str] = "anthropic"
+    scope: ClassVar[str] = "anthropic bedrock"
     source: ClassVar[str] = (
         "anthropics/claude-code 24670; openclaw/openclaw 7865: unexpected tool_use_id found in tool_result blocks"
     )
@@ -31,17 +32,4 @@ class OrphanResult(TurnRule):
         asked = scene.turns[at - 1].uses if at else []
         if turn.results == asked:
             return ()
-        return _orphans(turn, asked)
-
-
-def _orphans(turn: Turn, asked: Sequence[str]) -> list[Finding]:
-    found: list[Finding] = []
-    seen: set[str] = set()
-    for message in turn.messages:
-        for result in message.tool_result_ids:
-            if result not in asked:
-                found.append(Finding(message.id, f"the result of {result!r} has no call in the turn before", result))
-            elif result in seen:
-                found.append(Finding(message.id, f"a second result for the call {result!r}", f"{result} again"))
-            seen.add(result)
-    return found
+        return orphans(turn, asked)

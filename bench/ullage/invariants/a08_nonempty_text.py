@@ -17,7 +17,7 @@ class NonemptyText(TurnRule):
 
     summary: ClassVar[str] = "no text is blank, no message without content"
     rule: ClassVar[str] = "A08"
-    scope: ClassVar[str] = "anthropic"
+    scope: ClassVar[str] = "anthropic bedrock"
     source: ClassVar[str] = "experientiallabs/experiential PR 799: text content blocks must be non-empty"
 
     def concerns(self, bits: int) -> bool:

@@ -16,7 +16,7 @@ class Prefill(TurnRule):
 
     summary: ClassVar[str] = "the request ends with the user"
     rule: ClassVar[str] = "A12"
-    scope: ClassVar[str] = "anthropic"
+    scope: ClassVar[str] = "anthropic bedrock"
     source: ClassVar[str] = "anomalyco/opencode 13768; decolua/9router 2302: the conversation must end with a user message"
 
     def concerns(self, bits: int) -> bool:

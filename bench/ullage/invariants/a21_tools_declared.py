@@ -20,7 +20,7 @@ class ToolsDeclared(TurnRule):
 
     summary: ClassVar[str] = "a history with tool blocks is sent with tools"
     rule: ClassVar[str] = "A21"
-    scope: ClassVar[str] = "anthropic"
+    scope: ClassVar[str] = "anthropic bedrock"
     source: ClassVar[str] = (
         "Messages API: requests which include tool blocks must define tools (general knowledge); LiteLLM adds a dummy tool"
     )

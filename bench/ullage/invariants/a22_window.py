@@ -1,4 +1,4 @@
-"""Claude's API refuses a prompt that, with the output room, does not fit the window."""
+"""Every provider refuses a prompt that, with the output room, does not fit the window."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ class Window(Invariant):
 
     summary: ClassVar[str] = "prompt and output room fit the window"
     rule: ClassVar[str] = "A22"
-    scope: ClassVar[str] = "anthropic"
     source: ClassVar[str] = "Messages API error 'prompt is too long: N tokens > M maximum' (general knowledge)"
 
     def open(self, trace: Trace) -> _Sizes:  # noqa: ARG002 - sizes are on the step

@@ -24,8 +24,9 @@ class BlockRoles(TurnRule):
 
     summary: ClassVar[str] = "calls and thinking are the assistant's, results the user's"
     rule: ClassVar[str] = ""
-    scope: ClassVar[str] = "anthropic"
-    source: ClassVar[str] = "Messages API: tool_use only in assistant, tool_result only in user messages (general knowledge)"
+    source: ClassVar[str] = (
+        "Messages API: tool_use only in assistant, tool_result only in user messages; other APIs have no place for them at all (general knowledge)"
+    )
 
     def concerns(self, bits: int) -> bool:
         """A turn whose blocks do not fit its role."""

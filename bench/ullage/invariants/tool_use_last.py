@@ -18,7 +18,7 @@ class ToolUseLast(TurnRule):
     summary: ClassVar[str] = "tool calls come last in their message"
     rule: ClassVar[str] = ""
     severity: ClassVar[Severity] = "warning"
-    scope: ClassVar[str] = "anthropic"
+    scope: ClassVar[str] = "anthropic bedrock"
     source: ClassVar[str] = "what several shipped libraries break; whether it is refused depends on the server"
 
     def concerns(self, bits: int) -> bool:
