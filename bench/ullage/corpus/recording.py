@@ -17,7 +17,7 @@ from ullage.specs import nearest
 from ullage.types import Probe, Trace, TraceMeta, canonical_json
 
 EPOCH_MS = 1_772_440_200_000
-"""2 March 2026, 08:30 UTC, a Monday: recordings begin in the fifty days after it."""
+"""2 March 2026, 08:30 UTC, a Monday: recordings begin on their playbook's day of one of eight weeks, so that weekdays can be counted on."""
 WINDOW = 60_000
 LICENCE = "CC-BY-4.0"
 PACKAGE = "ullage.corpus.playbooks"
@@ -35,7 +35,8 @@ class Playbook:
     """Base of all playbooks: a module of ``playbooks/`` with one subclass and a screenplay of the module's name.
 
     ``prepare`` fills the workspace and draws the session's values; ``play`` tells the story. ``project`` is the name
-    of the folder, ``offers`` the tools that the agent has.
+    of the folder, ``offers`` the tools that the agent has. ``weekday`` is the day on which the story begins, 0 for
+    Monday; ``week`` is set where its papers carry dates.
     """
 
     domain: ClassVar[str] = ""
@@ -44,6 +45,8 @@ class Playbook:
     split: ClassVar[str] = "test"
     project: ClassVar[str] = "project"
     window: ClassVar[int] = WINDOW
+    weekday: ClassVar[int] = 0
+    week: ClassVar[int | None] = None
     offers: ClassVar[tuple[str, ...]] = ("bash", "read", "write", "edit", "grep")
 
     def prepare(self, workspace: Workspace, rng: random.Random) -> dict[str, str]:
@@ -86,7 +89,8 @@ def record(name: str, seed: int) -> Recording:
     scenes = sections(data_file(f"{name}.play"))
     rng = random.Random(f"{name}:{seed}")
     beats = random.Random(f"{name}:{seed}:clock")
-    clock = Clock(EPOCH_MS + beats.randrange(50) * 86_400_000 + beats.randrange(7_200_000), beats)
+    week = beats.randrange(8) if playbook.week is None else playbook.week
+    clock = Clock(EPOCH_MS + (week * 7 + playbook.weekday) * 86_400_000 + beats.randrange(7_200_000), beats)
     with temporary_workspace(playbook.project) as workspace:
         values = playbook.prepare(workspace, rng)
         workspace.stamp(clock.now - 3 * 86_400_000)

@@ -12,15 +12,20 @@ TOWNS = (
     "elm fir gap hov isl jar kem lor mys nev"
 ).split()
 PROFILES = ("clinic", "depot", "office", "kiosk")
-REASONS = (
-    "the landlord's line drops long idle connections",
-    "counted by hand on {day}, default was too low for market days",
-    "asked for by the site on {day}; review when the lift is repaired",
-    "old switch in the cellar does not like more",
-    "thick walls, second antenna until the fit-out",
-    "two tills share this line since {day}",
-    "night shift sends its reports at once",
-)
+REASONS = {
+    "max_clients": ("counted by hand on {day}", "tablets of the trainees came on {day}", "guests use this net too", "fire drill of {day}: everybody came at once"),
+    "upload_kbps": ("the line is shared with the neighbours", "new contract since {day}", "the old modem does no more", "cameras go out on this line since {day}"),
+    "burst_kb": ("old switch in the cellar does not like more", "tried on {day}, above it the phones crackle", "measured on {day} with the provider"),
+    "channel": ("the hotel next door has the default", "moved on {day}, too many neighbours", "survey of {day}"),
+    "power_dbm": ("thick walls, second antenna until the fit-out", "heard in the street, lowered on {day}", "the cold store eats the signal"),
+    "beacon_ms": ("the old scanners miss slower ones", "asked for by the site on {day}", "cell phones of the guards drop out otherwise"),
+    "depth": ("reports come all at once in the evening", "full on {day}, enlarged", "little memory in this model"),
+    "flush_ms": ("slow disk, see the ticket of {day}", "the lift's panel polls often", "the provider asked for fewer packets"),
+    "retry_s": ("the landlord's line drops idle connections", "night modem needs its time", "asked for by the site on {day}; review when the line is repaired"),
+    "battery_low_pct": ("battery of {day}, holds longer", "old battery, swap is ordered", "cleaners pull the plug"),
+    "fan_on_c": ("stands beside the oven", "fan is loud, desk asked on {day}", "cellar, always cool", "cupboard without a grille"),
+}  # fmt: skip
+"""Why a site differs from the defaults, by the key that differs."""
 SECTIONS: dict[str, dict[str, tuple[int, int]]] = {
     "limits": {"idle_timeout_s": (600, 900), "max_clients": (40, 400), "upload_kbps": (500, 9000), "burst_kb": (64, 2048)},
     "radio": {"channel": (1, 13), "power_dbm": (8, 20), "beacon_ms": (90, 210)},
@@ -122,8 +127,8 @@ def _site(site: Site, rng: random.Random) -> str:
             lines.append(f"[{section}]")
         for key in chosen:
             low, high = SECTIONS[section][key]
-            day = f"{rng.randrange(1, 29)} {rng.choice(('March', 'May', 'June', 'October'))}"
-            lines.append(f"{key} = {rng.randrange(low, high)}  # {rng.choice(REASONS).format(day=day)}")
+            day = f"{rng.randrange(1, 29)} {rng.choice(('May', 'June', 'October', 'January'))}"
+            lines.append(f"{key} = {rng.randrange(low, high)}  # {rng.choice(REASONS[key]).format(day=day)}")
         lines += [""] if chosen else []
     lines.append("[routes]")
     for number in range(rng.choice((18, 26, 34, 48))):

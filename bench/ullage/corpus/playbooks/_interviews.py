@@ -27,12 +27,14 @@ SLOTS: dict[str, tuple[str, ...]] = {
     "weekday": ("二", "三", "四", "五"),
     "clock": ("五点半", "六点", "六点一刻", "七点"),
     "grade": ("二", "三", "四", "五"),
+    "minute": ("零八分", "十二分", "一刻", "十八分", "二十三分", "半", "三十四分", "四十分", "四十三分", "五十分"),
+    "limit": ("五十九", "七十九", "九十九", "一百二"),
+    "spent": ("八十", "一百二十", "一百五十", "两百", "两百五十", "三百", "四百"),
 }
 NUMBERS = {
     "small": (8, 30),
     "count": (4, 15),
-    "money": (30, 260),
-    "minute": (5, 55),
+    "money": (22, 96),
     "walk": (8, 25),
     "cents": (3, 9),
     "fee": (2, 6),
@@ -83,36 +85,63 @@ def table(everyone: list[Person]) -> str:
 
 def transcript(person: Person, bank: dict[str, list[str]], rng: random.Random, day: str, easy: str) -> str:
     """One interview of about forty minutes; people who missed boxes tell of the short hours or the late notice; ``easy`` has none."""
+    talk = _Talk(person, bank, rng, rng.randrange(40, 95))
+    for topic in TOPICS:
+        talk.section(topic, easy=person.code == easy and topic in HARD)
     lines = [
         f"# 访谈 {person.code}",
         "",
-        f"日期：{day}　地点：线上　时长：{rng.randrange(34, 52)} 分钟",
+        f"日期：{day}　地点：线上　时长：{talk.clock // 60 + rng.randrange(2, 6)} 分钟",
         f"访谈员：{rng.choice(('甲', '乙'))}　转写：机器转写，人工校对一遍",
         "",
     ]
-    clock = rng.randrange(40, 95)
-    pairs = [(asked, answer) for asked, *answers in (line.split("｜") for line in bank["追问"]) for answer in answers]
-    probing = rng.sample(pairs, len(pairs))
-    for topic in TOPICS:
-        lines += [f"[{_clock(clock)}] 访：{_question(topic, rng)}"]
-        clock += rng.randrange(6, 15)
-        cores = bank[topic][:LATE] if topic == "取货的时候" and person.missed >= OFTEN else bank[topic]
-        cores = [core for core in cores if EASY.search(core)] if person.code == easy and topic in HARD else cores
-        said = rng.choice(bank["opening"]) + rng.choice(fitting(cores, person))
-        details = bank["品种.细节"] if person.code == easy and topic in HARD else bank[f"{topic}.细节"]
-        extra = [text.replace("{missed}", str(person.missed)) for text in rng.sample(fitting(details, person), 2)]
-        lines += [f"[{_clock(clock)}] {person.code}：{_fill(said + extra[0], rng)}"]
-        clock += rng.randrange(20, 60)
+    return "\n".join(lines + talk.lines) + "\n"
+
+
+class _Talk:
+    """One interview as it goes on: nothing is said twice, and no question is put twice under one topic."""
+
+    def __init__(self, person: Person, bank: dict[str, list[str]], rng: random.Random, clock: int) -> None:
+        self.person, self.bank, self.rng, self.clock = person, bank, rng, clock
+        self.lines: list[str] = []
+        self.said: set[str] = set()
+        asked = [(question, answer) for question, *answers in (line.split("｜") for line in bank["追问"]) for answer in answers]
+        fitted = [pair for pair in asked if fitting(pair, person) == list(pair)]
+        self.probing = rng.sample(fitted, len(fitted))
+
+    def section(self, topic: str, *, easy: bool) -> None:
+        """One topic: the question, an answer, one to three further questions, and something that comes to mind."""
+        rng, cores = self.rng, self.bank[topic]
+        cores = cores[:LATE] if topic == "取货的时候" and self.person.missed >= OFTEN else cores
+        cores = [core for core in cores if EASY.search(core)] if easy else cores
+        self._say("访", _question(topic, rng), (6, 15))
+        extra = self._new(self.bank["品种.细节" if easy else f"{topic}.细节"], 2)
+        self._say(self.person.code, self._new(self.bank["opening"], 1)[0] + self._new(cores, 1)[0] + extra[0], (20, 60))
+        put: set[str] = set()
         for _ in range(rng.randrange(1, 4)):
-            asked, answer = probing.pop()
-            lines += [f"[{_clock(clock)}] 访：{asked}"]
-            clock += rng.randrange(4, 12)
-            aside = rng.choice(fitting(bank["aside"], person)) if rng.random() < ASIDES else ""
-            lines += [f"[{_clock(clock)}] {person.code}：{_fill(answer, rng)}{aside}"]
-            clock += rng.randrange(10, 40)
-        lines += [f"[{_clock(clock)}] {person.code}：{_fill(extra[1], rng)}", ""]
-        clock += rng.randrange(15, 50)
-    return "\n".join(lines) + "\n"
+            place = next(n for n, (question, _) in enumerate(self.probing) if question not in put)
+            question, answer = self.probing.pop(place)
+            put.add(question)
+            self._say("访", question, (4, 12))
+            self._say(self.person.code, answer + (self._new(self.bank["aside"], 1)[0] if rng.random() < ASIDES else ""), (10, 40))
+        self._say(self.person.code, extra[1], (15, 50))
+        self.lines.append("")
+
+    def _new(self, sentences: Sequence[str], count: int) -> list[str]:
+        """Sentences that fit the person and were not said yet; where all were, the oldest topic's may come again."""
+        possible = fitting(sentences, self.person)
+        fresh = [sentence for sentence in possible if sentence not in self.said]
+        chosen = self.rng.sample(fresh if len(fresh) >= count else possible, count)
+        self.said.update(chosen)
+        return chosen
+
+    def _say(self, who: str, text: str, pause: tuple[int, int]) -> None:
+        filled = _fill(text.replace("{missed}", COUNTED[self.person.missed]), self.rng)
+        self.lines.append(f"[{_clock(self.clock)}] {who}：{filled}")
+        self.clock += self.rng.randrange(*pause)
+
+
+COUNTED = ("零", "一", "两", "三", "四")
 
 
 def fitting(sentences: Sequence[str], person: Person) -> list[str]:
@@ -122,14 +151,17 @@ def fitting(sentences: Sequence[str], person: Person) -> list[str]:
 
 _FITS: tuple[tuple[str, Callable[[Person], bool]], ...] = (
     (r"\{missed\}", lambda p: p.missed >= OFTEN),
-    ("老伴", lambda p: p.home == "夫妻二人" and p.age >= 50),
+    ("老伴|儿女都在", lambda p: p.home == "夫妻二人" and p.age >= 50),
+    ("两口人|两个人过", lambda p: p.home == "夫妻二人"),
     ("室友", lambda p: p.home == "合租"),
-    ("我一个人住", lambda p: p.home == "独居"),
-    ("三代同堂|我妈|老人牙口", lambda p: p.home == "三代同住"),
-    ("孩子睡|我孩子|带两个孩子|大的上|孩子在旁边", lambda p: p.home == "有学龄孩子"),
-    ("我女儿|我儿子|腿脚|老人家|儿女", lambda p: p.age >= 50),
+    ("我一个人住|就我一张嘴", lambda p: p.home == "独居"),
+    ("三代同堂|我妈|老人牙口|家里老人|给老人", lambda p: p.home == "三代同住"),
+    ("我妈|拎着电脑", lambda p: p.age < 60),
+    ("孩子睡|我孩子|带两个孩子|大的上|孩子在旁边|接孩子", lambda p: p.home == "有学龄孩子"),
+    ("我女儿|我儿子|腿脚|老人家|我们学不会|老花", lambda p: p.age >= 50),
     ("我老公|我对象", lambda p: p.home in ("夫妻二人", "有学龄孩子") and p.age < 60),
-    ("地铁|下班|公司|单位|上班|同事", lambda p: p.age < 60),
+    ("我们家|家里其他人|家里人说|结婚时候|谁在家谁|我们轮着", lambda p: p.home not in ("独居", "合租")),
+    ("地铁|下班|公司|单位|上班|同事|工位", lambda p: p.age < 60),
 )
 """Words that only some people say."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sqlite3
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -108,6 +109,7 @@ LATE_NOTES = (
 )
 PLANTS = "calathea pilea fern ivy fig begonia monstera pothos oxalis palm".split()
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday".split()
+AN = re.compile(r"\ba (?=[aeiou])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +212,8 @@ def _ticket(
 ) -> None:
     topic = "delivery" if delay > 1 else rng.choice(("delivery", "plants", "billing", "other"))
     text = " ".join(filter(None, map(rng.choice, parts))) if delay > 1 else rng.choice(TEXTS[topic])
-    text = text.format(day=rng.choice(DAYS), other=rng.choice(DAYS), plant=rng.choice(PLANTS))
+    first, second = rng.sample(DAYS, 2)
+    text = AN.sub("an ", text.format(day=first, other=second, plant=rng.choice(PLANTS)))
     db.execute(
         "INSERT INTO tickets (customer, on_day, topic, text) VALUES (?,?,?,?)",
         (identity, str(day + timedelta(days=delay)), topic, text),

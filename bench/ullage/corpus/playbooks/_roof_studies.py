@@ -73,7 +73,7 @@ ORDER = (
 class Study:
     """One study as its report tells it.
 
-    ``indoor`` ones were done with a sprinkler in a hall; ``recorded`` are storms that a report names before it says how many
+    ``indoor`` ones were done with a sprinkler in a hall; ``least`` are the millimetres from which a storm counts; ``recorded`` are storms that a report names before it says how many
     it uses, 0 where it names none.
     """
 
@@ -84,6 +84,7 @@ class Study:
     depth: int
     storms: int
     retention: int
+    least: int
     funding: str
     indoor: bool
     window: int
@@ -107,7 +108,7 @@ def studies(rng: random.Random, count: int) -> list[Study]:
         found.append(
             Study(
                 id=f"study-{number:02d}", authors=" and ".join(rng.sample(FAMILY, 2)), year=rng.randrange(2008, 2023), city=rng.choice(CITIES), depth=depth,
-                storms=rng.randrange(9, 88), retention=held, funding=paid, indoor=rng.random() < 0.12, window=rng.choice((60, 60, 60, 30)),
+                storms=rng.randrange(9, 88), retention=held, least=rng.randrange(4, 12), funding=paid, indoor=rng.random() < 0.12, window=rng.choice((60, 60, 60, 30)),
             )
         )  # fmt: skip
     return found
@@ -128,7 +129,7 @@ def report(study: Study, bank: dict[str, list[str]], rng: random.Random) -> str:
     }
     lines = [f"# {study.authors} ({study.year}): {'sprinkled tray' if study.indoor else 'planted roof'}, {study.city}", ""]
     used: set[str] = set()
-    left = {part: rng.sample(texts, len(texts)) for part, texts in bank.items()}
+    left = {part: rng.sample(texts, len(texts)) for part, texts in _fitting(study, bank).items()}
     for part in ORDER:
         if heads.get(part) and part not in used:
             lines += [f"## {heads[part]}", ""]
@@ -148,6 +149,16 @@ def report(study: Study, bank: dict[str, list[str]], rng: random.Random) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _fitting(study: Study, bank: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The sentences that a study can use: a hall has no weather, and who follows a storm for half an hour knows no more."""
+    found = {name: texts for name, texts in bank.items() if "_" not in name}
+    if study.indoor:
+        found |= {name.removesuffix("_hall"): texts for name, texts in bank.items() if name.endswith("_hall")}
+    elif study.window == 60:
+        found["detail"] = found["detail"] + bank["detail_hour"]
+    return found
+
+
 def _asides(part: str, study: Study) -> list[str]:
     """What only some reports say about their method."""
     if part != "method":
@@ -159,7 +170,7 @@ def _asides(part: str, study: Study) -> list[str]:
 
 def _storm(number: int, study: Study, rng: random.Random) -> str:
     """A line of the table: dry soil holds more, wet soil and heavy rain run off. A logger that failed shows ``n/a``."""
-    rain, soil = rng.randrange(40, 330) / 10, rng.choice(("dry", "moist", "wet"))
+    rain, soil = rng.randrange(study.least * 10, 330) / 10, rng.choice(("dry", "moist", "wet"))
     runs_off = 100 - study.retention + {"dry": -9, "moist": 0, "wet": 9}[soil] + (5 if rain > 25 else -2) + rng.randrange(-9, 10)
     off = "n/a" if study.recorded and number % 17 == 5 else str(round(rain * min(98, max(3, runs_off)) / 100, 1))
     return f"| {number} | {rain} | {rng.randrange(12, 60)} | {soil} | {off} |"
@@ -181,8 +192,7 @@ def _fill(text: str, study: Study, rng: random.Random) -> str:
         "built": (1955, 2004),
         "gauge": (2, 14),
         "flats": (18, 140),
-        "least": (4, 12),
-        "minutes": (1, 10),
+        "minutes": (2, 10),
         "probes": (4, 24),
         "cover": (45, 95),
         "delay": (6, 41),

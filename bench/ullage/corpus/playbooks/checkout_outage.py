@@ -22,6 +22,7 @@ class CheckoutOutage(Playbook):
     summary = "checkout answers 503 for an hour; deploy and provider are cleared; the pool size lost a digit"
     project = "incident"
     split = "test"
+    week = 0
     offers = ("bash", "read", "write", "edit", "grep", "sql", "search_documents", "open_document")
 
     def prepare(self, workspace: Workspace, rng: random.Random) -> dict[str, str]:

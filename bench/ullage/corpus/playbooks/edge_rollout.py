@@ -38,6 +38,7 @@ class EdgeRollout(Playbook):
     summary = "TLS 1.3, new resolvers and log retention on forty gateways in four waves, with rollbacks"
     project = "edge-config"
     split = "test"
+    week = 1
     offers = ("bash", "read", "write", "edit", "grep")
 
     def prepare(self, workspace: Workspace, rng: random.Random) -> dict[str, str]:
@@ -91,17 +92,16 @@ class EdgeRollout(Playbook):
             line = f"[log]\nkeep_days = {session.values['keep_1']}  # disk is {full[code]} % full, spare disk in April"
             self._override(session, code, text, line)
         check, render = f"python tools/check.py {code}", f"python tools/render.py {code}"
-        one_go = number % 4 == 1
+        one_go, at_once = number % 4 == 1, number % 4 == 3
         if " 0 with problems" not in session.call("bash", command=f"{check} && {render}" if one_go else check):
             self._override(session, code, text, _tls("firmware is too old for TLS 1.3"))
             session.call("bash", command=check)
         elif int(session.values["lies"]) >= STOP_AT and _older(text, session.values["firmware"]):
             self._lie(stage, code, text)
             session.call("bash", command=check)
-        if not one_go:
-            session.call("bash", command=render)
-        session.call("bash", command=f"python tools/apply.py {code}")
-        session.call("bash", command=f"python tools/probe.py {code}")
+        steps = [f"python tools/apply.py {code}", f"python tools/probe.py {code}"]
+        for command in [" && ".join([render, *steps])] if at_once else steps if one_go else [render, *steps]:
+            session.call("bash", command=command)
         if f"{code}: RED" in session.output:
             self._red(stage, code, text, first=first)
 
@@ -192,7 +192,7 @@ def _values(rng: random.Random) -> dict[str, str]:
         "night_to": nights[1],
         "law": rng.choice(("the clinics' insurance", "the new hospital act", "the data office")),
         "window_old": rng.choice(("Thursday", "Friday")),
-        "window_new": rng.choice(("Monday", "Tuesday")),
+        "window_new": rng.choice(("next Monday", "next Tuesday")),
         "vendor_case": f"V{rng.randrange(30000, 90000)}",
         "spare": str(rng.randrange(2, 6)),
         "cafe": rng.choice(("market week", "the trade fair", "the harvest fair")),

@@ -27,6 +27,7 @@ class FleetConfig(Playbook):
         "frost settings for 26 glasshouses: drift, expired exceptions, an address twice, quiet hours lost, values corrected again"
     )
     project = "glasshouses"
+    week = 0
     split = "dev"
     offers = ("bash", "read", "write", "edit", "grep", "view_image")
 
@@ -193,7 +194,7 @@ def _about(fleet: _glasshouse.Fleet, rng: random.Random) -> dict[str, str]:
 
 def _values(rng: random.Random) -> dict[str, str]:
     women, men = rng.sample(WOMEN, 3), rng.sample(MEN, 3)
-    today = date(2026, 2, 16) + timedelta(days=rng.randrange(12))
+    today = date(2026, 3, 2)
     hour = rng.randrange(1, 4)
     phones = [f"+31 6 {n}" for n in rng.sample(range(10_000_000, 99_999_999), 2)]
     nights = rng.choice(((158, 162), (156, 161), (159, 163)))

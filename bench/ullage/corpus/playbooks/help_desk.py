@@ -15,6 +15,12 @@ COUNT = 72
 ROUNDS = {14: "after_1", 23: "letter", 32: "after_2", 41: "goodwill", 52: "after_3", 62: "depots", 72: "after_4"}
 """After how many cases which scene comes."""
 KINDS = ("late", "damaged", "wrong", "mind", "lost", "charged", "warranty")
+ORDERS = (
+    "SELECT o.*, (SELECT count(*) FROM payments p WHERE p.order_id = o.id) AS payments FROM orders o WHERE o.id = {order}",
+    "SELECT * FROM orders WHERE id = {order}",
+    "SELECT customer, article, price, promised, delivered, state FROM orders WHERE id = {order}",
+)
+"""Ways to look an order up."""
 QUERIES = {
     "late": "SELECT day, place, note FROM scans WHERE order_id = {order} ORDER BY day",
     "lost": "SELECT max(day) AS last_scan, count(*) AS scans FROM scans WHERE order_id = {order}",
@@ -25,6 +31,11 @@ QUERIES = {
     "wrong": "SELECT day, place, note FROM scans WHERE order_id = {order} AND note != ''",
 }
 """What is looked up for each kind of trouble."""
+WORDS = {
+    "late": "voucher promised day cancel", "lost": "parcel without a scan send again", "charged": "double charge refund same day", "damaged": "damage reported photo replace",
+    "mind": "send back unused postage reason", "warranty": "warranty years wear defect", "wrong": "wrong article exchange postage",
+}  # fmt: skip
+"""What the policies are searched for."""
 TALK = 2
 """Every so many cases one is commented."""
 
@@ -36,6 +47,7 @@ class HelpDesk(Playbook):
     summary = "seventy-two cases decided by policies that change twice"
     project = "help-desk"
     split = "test"
+    week = 2
     offers = ("bash", "read", "write", "grep", "sql", "search_documents", "open_document")
 
     def prepare(self, workspace: Workspace, rng: random.Random) -> dict[str, str]:
@@ -49,7 +61,7 @@ class HelpDesk(Playbook):
         for case in found:
             name = f"HD-{case.number:03d}"
             files[f"cases/{name}.txt"] = _help_cases.thread(case, bank, rng, filled(extras.get(name, ""), values))
-        files["carrier/march.log"] = _help_cases.carrier_log(rng)
+        files["carrier/march.log"] = _help_cases.carrier_log(rng, values["storm"])
         workspace.put(files)
         _help_cases.database(workspace.path("shop.sqlite"), found, rng)
         return values | {"cases": str(COUNT)}
@@ -85,20 +97,28 @@ class HelpDesk(Playbook):
             "article": case.article,
             "days": str(case.days),
             "price": str(case.price),
+            "silent": str(case.silent),
         }
-        order = f"SELECT o.*, (SELECT count(*) FROM payments p WHERE p.order_id = o.id) AS payments FROM orders o WHERE o.id = {case.order}"
+        order = session.rng.choice(ORDERS).format(order=case.order)
         detail = QUERIES[case.kind].format(order=case.order, customer=case.customer)
         draw = session.rng.random()
-        if draw < 0.3:
+        if draw < 0.4 and "{customer}" not in QUERIES[case.kind]:
             session.together([("sql", {"database": "shop.sqlite", "query": query}) for query in (order, detail)])
         else:
             session.call("sql", database="shop.sqlite", query=order)
             session.call("sql", database="shop.sqlite", query=detail)
         if case.number % 3 == 0:
-            past = f"SELECT o.id, o.article, o.price, o.delivered, g.day AS goodwill_day, g.amount FROM orders o LEFT JOIN goodwill g ON g.customer = o.customer WHERE o.customer = {case.customer} ORDER BY o.delivered DESC"
+            seen = case.kind in ("damaged", "warranty")
+            past = (
+                f"SELECT day, amount, reason FROM goodwill WHERE customer = {case.customer}"
+                if seen
+                else f"SELECT o.id, o.article, o.price, o.delivered, g.day AS goodwill_day, g.amount FROM orders o LEFT JOIN goodwill g ON g.customer = o.customer WHERE o.customer = {case.customer} ORDER BY o.delivered DESC"
+            )
             session.call("sql", database="shop.sqlite", query=past)
+        elif case.kind == "late":
+            session.call("grep", path="carrier/march.log", pattern=f"^{case.last_scan} .* (north|river) ")
         elif draw > 0.8:
-            session.call("search_documents", query=f"{case.kind} {case.article} days refund", limit=3)
+            session.call("search_documents", query=WORDS[case.kind], limit=3)
         elif draw > 0.55:
             session.call(
                 "grep",
@@ -130,7 +150,15 @@ class HelpDesk(Playbook):
         waiting = session.call(
             "bash", command="grep -l 'needs approval' decisions/*.md | sed 's/.*\\///; s/.md//' | tr '\\n' ' '"
         ).split()
-        session.values |= {"waiting": str(len([w for w in waiting if w.startswith("HD-")])), "done": str(len(done))}
+        listed = [w for w in waiting if w.startswith("HD-")]
+        asked = [f"HD-{c.number:03d}" for c in done if _help_cases.decide(c, _rules(session.values))[0] == "ask for a photo"]
+        session.values |= {
+            "waiting": str(len(listed)),
+            "waiting_said": str(len(listed) or "none"),
+            "waiting_list": ", ".join(listed) or "none",
+            "photo_list": ", ".join(asked) or "none",
+            "done": str(len(done)),
+        }
 
     def _take_back(self, stage: Stage, done: list[Case]) -> None:
         """Returns that were refused under the old window are decided again."""

@@ -87,9 +87,14 @@ class InterviewsZh(Playbook):
             some = " ".join(row[0][1:] for row in rows[start : start + 3])
             session.call("bash", command=f'for n in {some}; do echo "== D$n"; cat diary/D$n.csv; done')
         stage.play("cross")
-        for row in sorted(rows, key=lambda row: -int(row[-1]))[:CROSSED]:
-            said = f"awk '/错过一次以后/ {{on = 1}} /价格/ {{on = 0}} on' raw/{row[0]}.md"
-            session.call("bash", command=f"grep '^{row[0]}' people.csv; grep 没去成 diary/D{row[0][1:]}.csv; {said}")
+        most = [row[0] for row in sorted(rows, key=lambda row: -int(row[-1]))[:CROSSED]]
+        remarks = stage.notes("cross_notes")
+        for start in range(0, CROSSED, 2):
+            if start in (6, 12):
+                session.say(remarks.pop(0))
+            said = "awk '/错过一次以后/ {on = 1} /价格/ {on = 0} on' raw/$p.md"
+            some = " ".join(most[start : start + 2])
+            session.call("bash", command=f"for p in {some}; do grep $p people.csv; grep 没去成 diary/D${{p#P}}.csv; {said}; done")
 
     def _groups(self, stage: Stage) -> None:
         """What people of each kind of household say about picking up."""
@@ -135,7 +140,8 @@ CODEBOOK = """# 编码本（第一版）
 
 def _values(rng: random.Random, everyone: list[_interviews.Person]) -> dict[str, str]:
     readers = rng.sample(READERS, 4)
-    gone, odd, pair = rng.sample([p for p in everyone if p.missed < 2], 3)
+    pair = rng.choice([p for p in everyone if not p.missed] or everyone)
+    gone, odd = rng.sample([p for p in everyone if p.missed < 2 and p is not pair], 2)
     days = rng.sample(("周二下班前", "周三中午", "周四上午十点", "周五下午三点"), 2)
     many = [p for p in everyone if p.missed >= 2 and p.code != gone.code]
     return {

@@ -29,6 +29,7 @@ class LedgerRefactor(Playbook):
         "a process-wide ledger becomes an argument through 45 modules; a rename, a swapped argument, a cycle, a global memory"
     )
     project = "quayledger"
+    weekday = 4
     split = "test"
     offers = ("bash", "read", "write", "edit", "grep", "run_tests")
 

@@ -27,6 +27,7 @@ class ParserMarathon(Playbook):
     domain = "bug hunt in a code base"
     summary = "a parser with 31 defects, 700 noisy cases, rulings by the language's owner, wrong first fixes, a fuzzer at the end"
     project = "sprig"
+    weekday = 3
     window = 120_000
     split = "test"
     offers = ("bash", "read", "write", "edit", "grep", "run_tests")

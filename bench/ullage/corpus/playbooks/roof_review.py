@@ -20,10 +20,12 @@ PEOPLE = (
     "Ms Greta Lund",
     "Mr Tomas Hale",
 )
+HOMES = ("Vesterlund", "Ormond", "Salterby")
+"""Cities that ask; no report is about them."""
 COUNT = 52
 READING = (4, 13, 29, 33, 41, 50)
 """Reports before which the reading is interrupted by a remark."""
-SECOND = 2
+SECOND = 4
 """Reports whose methods are looked at again in one command."""
 
 
@@ -65,15 +67,13 @@ class RoofReview(Playbook):
         stage.play("memo", "review", "sources", "trial", "close")
 
     def _extract(self, stage: Stage) -> None:
-        """The table in batches: every figure taken from the report by a command that anybody can repeat."""
-        for start in range(1, COUNT + 1, 13):
-            codes = " ".join(f"{n:02d}" for n in range(start, min(COUNT, start + 12) + 1))
-            loop = (
-                f'for n in {codes}; do f=library/study-$n.md; d=$(grep -oE "[0-9]+ cm" $f | head -1 | cut -d" " -f1); r=$(grep -oE "[0-9]+ %( of the rain|, from| \\(mean|\\.)" $f | head -1 | cut -d" " -f1); '
-                's=$(grep -oE "[0-9]+ storms" $f | head -1 | cut -d" " -f1); w=$(grep -oE "first [0-9]+ minutes" $f | head -1 | cut -d" " -f2); h=$(grep -c "sprinkler in a hall" $f); '
-                'm=$(grep -oE "producer of substrates" $f | head -1 | wc -l); y=$(head -1 $f | grep -oE "[0-9]{4}"); echo "study-$n,$y,$d,$s,$r,${w:-60},$h,$m"; done | tee -a extracted.csv'
-            )
-            stage.session.call("bash", command=loop)
+        """The table: every figure taken from the reports by one command that anybody can repeat."""
+        loop = (
+            f'for n in $(seq -w {COUNT}); do f=library/study-$n.md; d=$(grep -oE "[0-9]+ cm" $f | head -1 | cut -d" " -f1); r=$(grep -oE "[0-9]+ %( of the rain|, from| \\(mean|\\.)" $f | head -1 | cut -d" " -f1); '
+            's=$(grep -oE "[0-9]+ storms" $f | head -1 | cut -d" " -f1); w=$(grep -oE "first [0-9]+ minutes" $f | head -1 | cut -d" " -f2); h=$(grep -c "sprinkler in a hall" $f); '
+            'm=$(grep -oE "producer of substrates" $f | head -1 | wc -l); y=$(head -1 $f | grep -oE "[0-9]{4}"); echo "study-$n,$y,$d,$s,$r,${w:-60},$h,$m"; done | tee -a extracted.csv'
+        )
+        stage.session.call("bash", command=loop)
 
     def _second_look(self, stage: Stage) -> None:
         """Once more through the sections that decide on inclusion."""
@@ -167,14 +167,14 @@ def _values(rng: random.Random) -> dict[str, str]:
         "asker": people[0],
         "reader_old": people[1],
         "reader_new": people[2],
-        "city": rng.choice(_roof_studies.CITIES),
+        "city": rng.choice(HOMES),
         "budget_depth": str(depth),
         "per_cm": str(weight),
         "wet": str(depth * weight + 5),
         "load": str(depth * weight + 5 + rng.randrange(2, 7)),
         "caretaker": people[3],
         "trial_old": rng.choice(("May", "June")),
-        "trial_new": rng.choice(("August", "September")),
+        "trial_new": rng.choice(("July", "August")),
         "memo": f"memo/{rng.choice(('roofs', 'storms', 'retention'))}-{rng.randrange(100, 999)}.md",
         "due_old": rng.choice(("12 June", "15 June")),
         "due_new": rng.choice(("22 June", "26 June")),

@@ -24,6 +24,7 @@ class StockCount(Playbook):
     domain = "data reconciliation"
     summary = "forty stores counted against their books, difference by difference"
     project = "stock-count"
+    weekday = 2
     split = "test"
     offers = ("bash", "read", "write", "edit", "grep")
 
@@ -120,7 +121,7 @@ def _plan(values: dict[str, str], sold: _stock_rooms.Sold, rng: random.Random) -
 def _values(rng: random.Random) -> dict[str, str]:
     people = rng.sample(ROLES, 6)
     return {
-        "year": str(rng.randrange(2023, 2027)),
+        "year": str(rng.randrange(2025, 2027)),
         "last_year": rng.choice(("2019", "2020", "2021")),
         "head": people[0],
         "auditor_old": people[1],
