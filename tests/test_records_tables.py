@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from ullage.billing import bill_of_first
-from ullage.breakdowns import by_age, by_checkpoint, by_type
+from ullage.breakdowns import by_age, by_checkpoint, by_speaker, by_type, by_zone
 from ullage.intervals import t_interval
 from ullage.pricing import usd
 from ullage.records import RunRecord
@@ -166,6 +166,8 @@ def test_breakdowns_hold_every_question_once() -> None:
     records = [make_record(trace=f"t{n}", keep=0.5) for n in range(3)]
     questions = sum(len(headline(scored(record))) for record in records)
     assert sum(cell.questions for cell in by_type(records).values()) == questions
+    assert sum(cell.questions for cell in by_speaker(records).values()) == questions
+    assert sum(cell.questions for cell in by_zone(records).values()) == questions
     assert sum(cell.questions for cell in by_checkpoint(records).values()) == questions
     assert list(by_checkpoint(records)) == ["40 %", "70 %", "100 %"]
     ages = by_age(records)

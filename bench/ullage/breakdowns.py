@@ -1,4 +1,4 @@
-"""Retention cut by age, probe type and checkpoint: macro means over clusters of traces with their intervals and denominators."""
+"""Retention cut by age, probe type, form, speaker, zone and checkpoint: macro means over clusters of traces with their intervals and denominators."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import TypeVar
 
 from ullage.intervals import cluster_means, t_interval
+from ullage.measures import of_form, of_speaker, of_type, of_zone
 from ullage.records import RunRecord
 from ullage.scored import Scored, headline, scored
 
@@ -37,12 +38,22 @@ def by_age(records: Iterable[RunRecord]) -> dict[str, Cell]:
 
 def by_type(records: Iterable[RunRecord]) -> dict[str, Cell]:
     """Retention by probe type at the common checkpoints."""
-    return _cut(records, headline, lambda item: item.asked.probe.type)
+    return _cut(records, headline, of_type)
 
 
 def by_form(records: Iterable[RunRecord]) -> dict[str, Cell]:
     """Retention of facts in prose and of typed values (names, numbers, paths) at the common checkpoints."""
-    return _cut(records, headline, lambda item: item.asked.probe.form)
+    return _cut(records, headline, of_form)
+
+
+def by_speaker(records: Iterable[RunRecord]) -> dict[str, Cell]:
+    """Retention by who stated the fact: a strategy that keeps all user text shows here as what it is."""
+    return _cut(records, headline, of_speaker)
+
+
+def by_zone(records: Iterable[RunRecord]) -> dict[str, Cell]:
+    """Retention by where in the trace the fact was stated: head, middle or tail."""
+    return _cut(records, headline, of_zone)
 
 
 def by_checkpoint(records: Iterable[RunRecord]) -> dict[str, Cell]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ullage.breakdowns import AGE_GROUPS, Cell, by_age, by_checkpoint, by_form, by_type
+from ullage.breakdowns import AGE_GROUPS, Cell, by_age, by_checkpoint, by_form, by_speaker, by_type, by_zone
 from ullage.pricing import usd
 from ullage.records import RunRecord
 from ullage.report import findings, svg
@@ -88,6 +88,8 @@ def _breakdowns(shown: Shown) -> list[dict[str, Any]]:
         ("Retention by age in compactions", {spec: by_age(shown.groups[spec]) for spec in shown.strategies}, ages),
         ("Retention of prose and of typed values", {spec: by_form(shown.groups[spec]) for spec in shown.groups}, None),
         ("Retention by probe type", {spec: by_type(shown.groups[spec]) for spec in shown.groups}, None),
+        ("Retention by speaker", {spec: by_speaker(shown.groups[spec]) for spec in shown.groups}, None),
+        ("Retention by zone of the trace", {spec: by_zone(shown.groups[spec]) for spec in shown.groups}, None),
         (
             "Retention by checkpoint (share of the trace)",
             {spec: by_checkpoint(shown.groups[spec]) for spec in shown.groups},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ullage.breakdowns import AGE_GROUPS, Cell, by_age, by_form, by_type
+from ullage.breakdowns import AGE_GROUPS, Cell, by_age, by_form, by_speaker, by_type, by_zone
 from ullage.markdown import code, inline, table
 from ullage.records import quote
 from ullage.report import findings
@@ -37,6 +37,10 @@ def page_markdown(run: str, summary: Mapping[str, Any], shown: Shown, charts: Se
         _cells({spec: by_form(shown.groups[spec]) for spec in shown.groups}, []),
         "## Retention by probe type",
         _cells({spec: by_type(shown.groups[spec]) for spec in shown.groups}, []),
+        "## Retention by speaker",
+        _cells({spec: by_speaker(shown.groups[spec]) for spec in shown.groups}, []),
+        "## Retention by zone of the trace",
+        _cells({spec: by_zone(shown.groups[spec]) for spec in shown.groups}, []),
         *(f"![{inline(chart.title)}](charts/{chart.slug}.png)\n\n*{inline(chart.caption)}*" for chart in charts),
         "## Lost facts",
         *(_losses(shown, spec) for spec in shown.strategies),
