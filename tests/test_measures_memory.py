@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -60,6 +61,8 @@ def test_demand_counts_later_uses_up_to_three() -> None:
         (measures.stale_rate, [[item(0, type_="update", reason=SUPERSEDED), item(1, type_="update"), item(0)]], 0.5),
         (measures.stale_rate, [[item(0, type_="update", reason="died", dead=True)]], None),
         (measures.false_memory_rate, [[item(0, type_="abstention"), item(1, type_="abstention"), item(0)]], 0.5),
+        (measures.constraint_violation_delta, [[item(0, type_="constraint"), item(1, type_="constraint"), item(0)]], 0.5),
+        (measures.constraint_violation_delta, [[item(0, type_="constraint", dead=True), item(0)]], None),
         (measures.survival, [[item(1), item(1, survives=False), item(1, survives=None)]], 0.5),
         (measures.usability_gap, [[item(0), item(1), item(1, survives=False)]], 0.0),
         (measures.retention, [[]], None),
@@ -77,6 +80,14 @@ def test_no_false_memory_seen_has_an_upper_bound() -> None:
     """Nothing seen in sixty is not nothing: at most one in twenty."""
     found = measures.false_memory_rate([[item(1, type_="abstention")] * 60])
     assert (found.value, found.low, found.high) == (0.0, 0.0, 0.05)
+
+
+def test_a_rule_that_is_declined_or_never_known_is_not_violated() -> None:
+    """Only what is asserted against a rule that the whole context answers counts; none seen in thirty is at most one in ten."""
+    declined = replace(item(0, type_="constraint"), outcome="abstained")
+    unknown = replace(item(0, type_="constraint"), ceiling=0.0)
+    found = measures.constraint_violation_delta([[declined] * 30 + [unknown]])
+    assert (found.value, found.questions, found.high) == (0.0, 30, 0.1)
 
 
 def test_cuts_name_what_they_cut_by() -> None:
@@ -142,6 +153,7 @@ def test_a_figure_is_a_share_or_has_a_reason(scores: list[list[tuple[float, int,
         measures.demand_weighted,
         measures.stale_rate,
         measures.false_memory_rate,
+        measures.constraint_violation_delta,
     ):
         found = measure(traces)
         if found.value is None:
@@ -155,6 +167,13 @@ def test_a_figure_is_a_share_or_has_a_reason(scores: list[list[tuple[float, int,
 def test_records_give_all_figures_by_name() -> None:
     """From records alone, as the tables need them."""
     found = measures.memory_figures([make_record(trace=f"t{n}", seed=n) for n in range(3)])
-    names = ["cliff", "demand_weighted_retention", "false_memory_rate", "half_life", "stale_rate", "usability_gap"]
-    assert sorted(found) == names
+    assert sorted(found) == [
+        "cliff",
+        "constraint_violation_delta",
+        "demand_weighted_retention",
+        "false_memory_rate",
+        "half_life",
+        "stale_rate",
+        "usability_gap",
+    ]
     assert all(figure.value is not None or figure.reason for figure in found.values())

@@ -98,10 +98,27 @@ def stale_rate(traces: Traces) -> Figure:
 def false_memory_rate(traces: Traces) -> Figure:
     """Share of decoys answered instead of declined. With none seen, ``high`` is the upper bound 3/n."""
     pairs = [[(1.0 - (item.score or 0.0), 1.0) for item in items if item.decoy] for items in traces]
-    found = _macro(pairs, "no decoy was asked")
-    if found.value == 0:
-        return Figure(value=0.0, low=0.0, high=none_seen_bound(found.questions), traces=found.traces, questions=found.questions)
-    return found
+    return _rare(_macro(pairs, "no decoy was asked"))
+
+
+def constraint_violation_delta(traces: Traces) -> Figure:
+    """Share of the user's rules of which something else is asserted, where the whole context answers right: there it is 0.
+
+    Declining is a loss and no violation. With none seen, ``high`` is the upper bound 3/n.
+    """
+    pairs = [[(float(item.outcome == "wrong"), 1.0) for item in items if _known_rule(item)] for items in traces]
+    return _rare(_macro(pairs, "no rule of the user was asked that the whole context answers right"))
+
+
+def _known_rule(item: Scored) -> bool:
+    return item.asked.probe.type == "constraint" and not item.exam.dead and (item.ceiling is None or item.ceiling >= 1)
+
+
+def _rare(found: Figure) -> Figure:
+    """A rate with the rule of three where nothing was seen."""
+    if found.value != 0:
+        return found
+    return Figure(value=0.0, low=0.0, high=none_seen_bound(found.questions), traces=found.traces, questions=found.questions)
 
 
 def constraint_flips(traces: Traces) -> int:
@@ -186,6 +203,7 @@ def memory_figures(records: Sequence[RunRecord]) -> dict[str, Figure]:
         "usability_gap": usability_gap(at_checkpoints),
         "stale_rate": stale_rate(at_checkpoints),
         "false_memory_rate": false_memory_rate(all_held),
+        "constraint_violation_delta": constraint_violation_delta(at_checkpoints),
         **wear(all_held),
     }
 

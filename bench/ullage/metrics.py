@@ -102,6 +102,13 @@ _RETENTION = (
         "LongMemEval; context-bench",
     ),
     (
+        "constraint_violation_delta",
+        "share",
+        "rules of the user of which something else is asserted; of declined ones it says nothing",
+        "P(wrong | context) − P(wrong | full context) over constraints that the full context answers right, where the second is 0",
+        "ConstraintRot; rule of three",
+    ),
+    (
         "usability_gap",
         "share",
         "what is still present and yet not answered; negative where facts live on in other words",
