@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
+import msgspec
 import pytest
 from invariants_support import INVARIANTS, LEGAL, RESULTS, THOUGHT, USE_X, USE_Y, Script, broken, rewrite
 from test_cli_run import session_with_facts, ullage
 
+from ullage import registry
 from ullage.apis import APIS, api_of
 from ullage.formats.ullage_jsonl import write_traces
+from ullage.options import RunOptions
+from ullage.strategy import Strategy, View
 from ullage.testing import assistant, make_trace, make_varied_trace, tool_result
-from ullage.types import Drop, Insert, Text, Thinking, Trace
+from ullage.types import Decision, Drop, Insert, Moment, Text, Thinking, Trace
+from ullage.worker import run_trace
 
 OUT = tool_result("r6", z="o").blocks
 SPREAD = (rewrite("r2", RESULTS.blocks[0]), Insert(after="r2", message=tool_result("r2b", y="out two")))
@@ -104,12 +111,86 @@ def test_a_session_that_a_client_could_send_breaks_nothing(trace: Trace, api: st
         ("gemini", "gemini_cli", "gemini"),
         ("openai", "openai_messages", "openai"),
         ("deepseek", "opencode", "openai"),
+        ("minimax", "anthropic_messages", "openai"),
         ("openai", "codex", "responses"),
+        ("azure", "codex", "responses"),
+        ("", "codex", "responses"),
+        ("anthropic", "codex", "anthropic"),
+        ("bedrock", "codex", "bedrock"),
     ],
 )
-def test_the_api_is_the_clients_or_the_providers(provider: str, trace_format: str, expected: str) -> None:
-    """A client that uses one API is judged by it; otherwise the provider of the cache decides."""
+def test_the_api_is_the_providers_and_codex_has_its_own_at_openai(provider: str, trace_format: str, expected: str) -> None:
+    """A session that is billed at another provider is judged by that provider's rules."""
     assert api_of(provider, trace_format) == expected
+
+
+def test_every_cache_policy_has_its_api() -> None:
+    """Written out, so that a new policy is not taken for Chat Completions by accident; two stand for no provider."""
+    claude = {"auto", "claude_code", "every_15", "sliding4", "system_only", "vertex"}
+    chat = {"azure", "deepseek", "glm", "minimax", "mistral", "moonshot", "openai", "openai_marks"}
+    chat |= {"qwen_explicit", "qwen_implicit", "sglang", "vllm", "xai"}
+    nobody = {"ideal", "none"}
+    expected = dict.fromkeys(claude | nobody, "anthropic") | dict.fromkeys(chat, "openai")
+    expected |= dict.fromkeys(("bedrock", "bedrock_nova"), "bedrock")
+    expected |= dict.fromkeys(("gemini_explicit", "gemini_implicit"), "gemini")
+    policies = {name: registry.load("caches", name) for name in registry.names("caches")}
+    assert {name: api_of(policy.provider, "") for name, policy in policies.items()} == expected
+    assert {name for name, policy in policies.items() if not policy.provider} == nobody
+
+
+@pytest.mark.parametrize(
+    ("model", "cache", "expected"),
+    [
+        ("", "", "anthropic"),
+        ("", "ideal", "anthropic"),
+        ("no-such-model", "", "anthropic"),
+        ("claude-sonnet-4-5", "none", "anthropic"),
+        ("gpt-4.1", "", "openai"),
+        ("gpt-4.1", "none", "openai"),
+        ("gpt-4.1", "ideal", "openai"),
+        ("gpt-4.1", "bedrock", "bedrock"),
+        ("gemini-2.5-pro", "ideal", "gemini"),
+    ],
+)
+def test_a_cache_that_stands_for_no_provider_leaves_the_model_its_api(model: str, cache: str, expected: str) -> None:
+    """A bound on caching does not change who gets the requests; a chosen provider does."""
+    trace = make_trace(calls=2)
+    options = RunOptions(strategies=("null",), model=model, cache=cache)
+    assert [done.record.api for done in run_trace(trace, options, ["null"])] == [expected]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orphaner(Strategy):
+    """Takes the last tool calls away from results that stay."""
+
+    summary: ClassVar[str] = "leaves results without their calls"
+    moments: ClassVar[frozenset[Moment]] = frozenset({Moment.BEFORE_CALL})
+
+    def decide(self, view: View) -> Decision:
+        """Drop the message with the calls, once."""
+        calls = [message.id for message in view.context if message.tool_use_ids]
+        return Decision(edits=(Drop(ids=(calls[-1],)),) if view.call == 5 else ())
+
+
+@pytest.mark.parametrize(
+    ("model", "trace_format", "expected"),
+    [
+        ("gpt-4.1", "made", "o02_orphan_tool"),
+        ("gpt-4.1", "codex", "r02_orphan_output"),
+        ("gemini-2.5-pro", "made", "g01_counts"),
+        ("claude-sonnet-4-5", "made", "a05_orphan_result"),
+    ],
+)
+def test_an_orphan_result_is_reported_by_the_rule_of_the_models_api(model: str, trace_format: str, expected: str) -> None:
+    """The whole way from a model's name to the record: no rule of another API has a word in it."""
+    trace, spec = make_varied_trace(calls=12, seed=7), f"{__file__}:Orphaner"
+    trace = msgspec.structs.replace(trace, meta=msgspec.structs.replace(trace.meta, format=trace_format))
+    (done,) = run_trace(trace, RunOptions(strategies=(spec,), model=model), [spec])
+    assert done.record.faults == ()
+    found = {one.invariant for one in done.record.violations}
+    assert expected in found
+    scopes = [one.scope.split() for one in INVARIANTS if one.id in found and one.rule]
+    assert all(done.record.api in scope or scope == ["all"] for scope in scopes)
 
 
 def test_a_run_judges_by_the_cache_and_can_be_told_otherwise(tmp_path: Path) -> None:

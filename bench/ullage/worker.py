@@ -16,7 +16,7 @@ from ullage.apis import api_of
 from ullage.auditing import Auditor
 from ullage.billing import Replayed, bill_calls, bill_replay
 from ullage.bounds import BOUNDS, NO_BILL, load_bound
-from ullage.cache import MINUTE_MS
+from ullage.cache import MINUTE_MS, CachePolicy
 from ullage.calibration import calibrate
 from ullage.checking import Checkers
 from ullage.errors import UserError, said_by
@@ -168,7 +168,8 @@ def _run_spec(prepared: Prepared, examiner: Examiner, text: str, options: RunOpt
     proctor = Proctor(
         checkpoints=prepared.checkpoints, window=prepared.window, stored=lambda: store.held() if desk.is_open else {}
     )
-    seen = _replay(prepared, strategies, options, proctor, watch, store)
+    api = _api(prepared, options, sheet)
+    seen = _replay(prepared, strategies, options, proctor, watch, store, api)
     replayed = time.perf_counter_ns()
     sittings, unexamined = proctor.sittings()
     paper = examiner.examine(sittings, seen.compactions, desk)
@@ -178,7 +179,7 @@ def _run_spec(prepared: Prepared, examiner: Examiner, text: str, options: RunOpt
     record = RunRecord(
         **_common(prepared, text, options, sheet, paper),
         open_book=desk.most if desk.is_open else 0,
-        api=_api(prepared, options),
+        api=api,
         rows=tuple(seen.rows),
         compactions=tuple(seen.compactions),
         requests=tuple(seen.requests),
@@ -210,11 +211,12 @@ def _replay(
     proctor: Proctor,
     watch: Stopwatch,
     store: Session,
+    api: str,
 ) -> Watched:
     """Walk the trace once, feeding every step to the checks and the proctor."""
     seen = Watched()
     auditor = Auditor(calls=len(prepared.trace.calls), seed=options.seed, samples=options.audits, decide=watch.decide)
-    checkers = _checkers(prepared, strategies, _api(prepared, options))
+    checkers = _checkers(prepared, strategies, api)
     setup = setup_of(prepared, strategies, options, auditor.ask, store)
     ports = setup.ports
     ports = replace(ports, summarize=watch.waits_for(ports.summarize), decide=watch.waits_for(ports.decide))
@@ -239,9 +241,20 @@ def _checkers(prepared: Prepared, strategies: Sequence[Strategy], api: str) -> C
     return Checkers(invariants, prepared.trace, promises=promises, api=api, offered=offered)
 
 
-def _api(prepared: Prepared, options: RunOptions) -> str:
-    """By whose message rules the requests are judged: the option, else those of the client or of the cache's provider."""
-    return options.api or api_of(prepared.policy.provider, prepared.trace.meta.format)
+def _api(prepared: Prepared, options: RunOptions, sheet: PriceSheet) -> str:
+    """By whose message rules the requests are judged: the option, else those of who serves this client."""
+    return options.api or api_of(_provider(prepared, options, sheet), prepared.trace.meta.format)
+
+
+def _provider(prepared: Prepared, options: RunOptions, sheet: PriceSheet) -> str:
+    """Who serves the requests: the provider of the chosen cache, else that of the model; empty if nothing names one."""
+    if options.cache and prepared.policy.provider:
+        return prepared.policy.provider
+    prices = sheet.prices(prepared.model)
+    if isinstance(prices, Unpriced):
+        return ""
+    usual: CachePolicy = registry.load("caches", policy_for(prices, prepared.trace.meta.format))
+    return usual.provider
 
 
 def offered_by(strategies: Sequence[Strategy]) -> list[ToolSpec]:

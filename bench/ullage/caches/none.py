@@ -14,6 +14,7 @@ from ullage.context import Context
 class NoCache(MarksPolicy):
     """No marks: the whole prompt is charged in full at every call."""
 
+    provider: ClassVar[str] = ""
     unsure: ClassVar[tuple[str, ...]] = ()
 
     def marks(self, context: Context, ttl: Ttl) -> tuple[Mark, ...]:  # noqa: ARG002 - the signature of all placements
