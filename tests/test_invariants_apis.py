@@ -18,13 +18,16 @@ from ullage.formats.ullage_jsonl import write_traces
 from ullage.options import RunOptions
 from ullage.strategy import Strategy, View
 from ullage.testing import assistant, make_trace, make_varied_trace, tool_result
-from ullage.types import Decision, Drop, Insert, Moment, Text, Thinking, Trace
+from ullage.types import Decision, Drop, Inject, Insert, Moment, Text, Thinking, ToolUse, Trace
 from ullage.worker import run_trace
 
 OUT = tool_result("r6", z="o").blocks
 SPREAD = (rewrite("r2", RESULTS.blocks[0]), Insert(after="r2", message=tool_result("r2b", y="out two")))
+CLEARED_X = ToolUse(id="x", name="shell", arguments='{"cleared":true}')
+BESIDE = Inject(blocks=(Text(text="<status>"),))
 BEHIND = Insert(after="a5", message=assistant("wait", "n"))
 LATER = (Drop(ids=("r2",)), Insert(after="u4", message=tool_result("m", x="1", y="2")))
+EARLY = (Drop(ids=("r6",)), Insert(after="u0", message=tool_result("m", z="1")))
 Rows = list[tuple[str, Script, list[tuple[str, str]]]]
 
 BEDROCK: Rows = [
@@ -35,6 +38,8 @@ BEDROCK: Rows = [
     ("the first message goes", {3: (Drop(ids=("u0",)),)}, [("a01_first_user", "a1"), ("task_survives", "u0")]),
     ("the last message goes", {3: (Drop(ids=("r6",)),)}, [("a03_tool_use_answered", "a5"), ("a12_prefill", "a5")]),
     ("an answer becomes blank", {3: (rewrite("a3", Text(text=" \n")),)}, [("a08_nonempty_text", "a3")]),
+    ("a status goes with one request", {3: (BESIDE,)}, [("b04_no_mix", "injected")]),
+    ("a status goes with a request that a person ends", {2: (BESIDE,)}, []),
 ]
 OPENAI: Rows = [
     ("results go", {3: (Drop(ids=("r2",)),)}, [("o01_calls_answered", "a1")] * 2 + [("o01_calls_answered", "a3")]),
@@ -59,6 +64,9 @@ RESPONSES: Rows = [
     ("thinking before calls goes", {3: (rewrite("a1", USE_X, USE_Y),)}, [("r03_reasoning_pair", "a1")]),
     ("calls behind thinking go", {3: (rewrite("a1", THOUGHT), Drop(ids=("r2",)))}, [("r03_reasoning_pair", "a1")]),
     ("thinking and calls go", {3: (Drop(ids=("a1", "r2")),)}, []),
+    ("thinking before a cleared call goes", {3: (rewrite("a1", CLEARED_X, USE_Y),)}, [("r03_reasoning_pair", "a1")]),
+    ("a call behind thinking is cleared", {3: (rewrite("a1", THOUGHT, CLEARED_X, USE_Y),)}, [("strict_shrink", "")]),
+    ("an output comes before its call", {3: EARLY}, [("r01_call_output", "a5"), ("r02_orphan_output", "m")]),
     ("an answer becomes thinking", {3: (rewrite("a3", Thinking(text="h")),)}, [("r03_reasoning_pair", "a3")]),
 ]
 GEMINI: Rows = [
@@ -71,6 +79,8 @@ GEMINI: Rows = [
     ("a call follows an answer", {3: (Drop(ids=("u4",)),)}, [("g02_order", "a5"), ("latest_user_untouched", "u4")]),
     ("the last message goes", {3: (Drop(ids=("r6",)),)}, [("g01_counts", "a5"), ("g03_end_user", "a5")]),
     ("an answer becomes empty", {3: (rewrite("a3"),)}, [("g05_empty_parts", "a3")]),
+    ("an answer becomes an empty text", {3: (rewrite("a3", Text(text="")),)}, [("g05_empty_parts", "a3")]),
+    ("a status goes with one request", {3: (BESIDE,)}, []),
 ]
 TABLES = {"bedrock": BEDROCK, "openai": OPENAI, "responses": RESPONSES, "gemini": GEMINI}
 ROWS = [(api, *row) for api, rows in TABLES.items() for row in rows]
