@@ -159,6 +159,8 @@ def test_every_cache_policy_has_its_api() -> None:
         ("gpt-4.1", "none", "openai"),
         ("gpt-4.1", "ideal", "openai"),
         ("gpt-4.1", "bedrock", "bedrock"),
+        ("groq/openai/gpt-oss-120b", "", "openai"),
+        ("azure_ai/claude-haiku-4-5", "", "anthropic"),
         ("gemini-2.5-pro", "ideal", "gemini"),
     ],
 )

@@ -200,6 +200,7 @@ def test_spellings_of_a_model_are_found_and_noted(sheet: PriceSheet, asked: str,
         ("zzzz", "names is near"),
         ("", "no model"),
         ("whisper-1", "not priced by the token"),
+        ("firecrawl/search", "not priced by the token"),
     ],
 )
 def test_an_unknown_model_has_a_reason_and_no_price(sheet: PriceSheet, model: str, reason: str) -> None:

@@ -235,7 +235,7 @@ def spellings(model: str) -> Iterator[str]:
 
 def _model_prices(model: str, name: str, entry: Mapping[str, Any], service: Service) -> ModelPrices | Unpriced:
     provider = str(entry.get("litellm_provider") or "")
-    if "input_cost_per_token" not in entry and not entry.get("tiered_pricing"):
+    if "input_cost_per_token" not in entry and not any(_FIELDS["input"] in row for row in entry.get("tiered_pricing") or ()):
         return Unpriced(model, f"model {model!r} is not priced by the token (mode {entry.get('mode') or 'unknown'})")
     notes: list[str] = [] if name == model else [f"priced as {name}"]
     if "off_peak_pricing" in entry:

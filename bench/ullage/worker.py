@@ -253,7 +253,10 @@ def _provider(prepared: Prepared, options: RunOptions, sheet: PriceSheet) -> str
     prices = sheet.prices(prepared.model)
     if isinstance(prices, Unpriced):
         return ""
-    usual: CachePolicy = registry.load("caches", policy_for(prices, prepared.trace.meta.format))
+    policy = policy_for(prices, prepared.trace.meta.format)
+    if policy == "auto" and "claude" not in prices.name:
+        return prices.provider  # one without a policy of its own: the marks are Claude's, the messages are not
+    usual: CachePolicy = registry.load("caches", policy)
     return usual.provider
 
 
