@@ -10,8 +10,8 @@ ARTICLES = 150
 KINDS = ("tape", "bolt", "hinge", "brush", "lamp", "hose", "paint", "glove", "plug", "drill", "clamp", "sieve")
 WITH_PACK = frozenset(f"S{n:02d}" for n in range(1, 9))
 """Stores whose zone scanned twice holds an article counted in packs: what a script that adds all scans gets wrong."""
-START = 19 * 60
-"""Minute of the day at which scanning begins; minutes of the count run from here."""
+START = 19 * 60 + 40
+"""Minute of the day from which minutes of the count run; by then the last late sale is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _count(shelf: Shelf, packs: dict[str, int], rng: random.Random) -> tuple[lis
         lines = [(n, max(1, p - rng.choice((0, 0, 1, 3)))) for n, p in by_zone[zone]] if zone == twice else by_zone[zone]
         minute = _scan(zone, scanner, lines, minute, rng, rows, log)
     if twice:
-        log.append(f"{_clock(minute)}:02 {twice} reopened: {rng.choice(('shelf was being filled', 'scanner showed no receipt'))}")
+        log.append(f"{_clock(minute)}:00 {twice} reopened: {rng.choice(('shelf was being filled', 'scanner showed no receipt'))}")
         _scan(twice, f"sc{rng.randrange(7, 9)}", by_zone[twice], minute, rng, rows, log)
     return rows, log
 
@@ -139,7 +139,7 @@ def _scan(
             f"{_clock(minute)}:{rng.randrange(60):02d} {scanner} {zone} {name} {pieces} {rng.choice(('ok', 'ok', 'ok', 'typed'))}"
         )
         minute += rng.randrange(1, 3)
-    log.append(f"{_clock(minute)}:59 {zone} closed, {len(lines)} lines")
+    log.append(f"{_clock(minute - 1)}:59 {zone} closed, {len(lines)} lines")
     return minute
 
 

@@ -25,6 +25,7 @@ class StockCount(Playbook):
     summary = "forty stores counted against their books, difference by difference"
     project = "stock-count"
     weekday = 2
+    week = 0
     split = "test"
     offers = ("bash", "read", "write", "edit", "grep")
 
@@ -71,10 +72,7 @@ class StockCount(Playbook):
             _totals(stage, "second")
         stage.play(scene)
         if scene == "after_second":
-            for code, name, pieces, document in clerk.early:
-                content = f"add {name} -{pieces}  # {document} was sold before the real freeze\n"
-                stage.session.call("write", path=f"{code}/corrections_4.txt", content=content)
-                clerk.run(f"python tools/post.py {code} {code}/corrections_4.txt && python tools/compare.py {code} 10")
+            clerk.take_back()
             stage.play("taken_back")
 
 
