@@ -31,40 +31,37 @@ CREATE TABLE prices (plan TEXT, minor INTEGER, valid_from TEXT);
 CREATE TABLE tickets (id INTEGER PRIMARY KEY, customer INTEGER, on_day TEXT, topic TEXT, text TEXT);
 CREATE TABLE imports (batch TEXT, loaded_at TEXT, rows INTEGER, source TEXT);
 """
-DELAYED = (
-    ("where is my box?", "second time now,", "hello,", "sorry to write again,", "my box again:", "please help,", ""),
-    (
-        "tracking says depot since {day}",
-        "the tracking has not moved since {day}",
-        "it sat in the depot until {day}",
-        "it came on {day} instead of {other}",
-        "every day the tracking says tomorrow",
-    ),
-    (
-        "and the {plant} was limp",
-        "the {plant} has lost its leaves",
-        "I stayed at home twice for nothing",
-        "the soil was dry as dust",
-        "nobody answers the phone",
-        "there will be no third time",
-        "",
-    ),
+OPENINGS = ("", "hello, ", "please help, ", "where is my box? ")
+OPENINGS_AGAIN = ("second time now, ", "sorry to write again, ", "my box again: ", "")
+"""How a ticket about a late box begins, and how it does when an earlier box was late too."""
+NO_THIRD = ", there will be no third time"
+"""What only those add who were let down before."""
+WAITING = (
+    "tracking says depot since {promised}",
+    "the tracking has not moved since {promised}",
+    "every day the tracking says tomorrow",
 )
-"""A ticket about a late box is one of each: how it begins, what happened, what came of it."""
-DELAYED_ELSEWHERE = (
-    DELAYED[0],
-    ("it came on {day} instead of {other}", "two days late, {day}", "the van did not come on {day}"),
-    DELAYED[2],
+WAITING_ELSEWHERE = ("the van did not come on {promised}", "nothing on {promised} and nothing since")
+WAITED = (", I stayed at home twice for nothing", ", nobody answers the phone", ", can I have my money back", "")
+"""Tickets of those whose box is still on its way, and what they add."""
+ARRIVED = ("it sat in the depot until {delivered}", "it came on {delivered} instead of {promised}")
+ARRIVED_ELSEWHERE = ("it came on {delivered} instead of {promised}", "{count} days late, {delivered}")
+SUFFERED = (
+    " and the {plant} was limp",
+    ", the {plant} has lost its leaves",
+    ", the soil was dry as dust",
+    ", I stayed at home twice for nothing",
+    "",
 )
 TEXTS = {
     "delivery": (
-        "please move my delivery from {day} to {other}",
-        "can I skip the box while I am away until {day}",
-        "driver rang at the wrong house again, {day} evening",
-        "neighbour took the box on {day}, all fine, only so you know",
-        "new address from {day} on, where do I change it",
-        "could the driver use the side door on {day}",
-        "label unreadable, the post office brought it on {day}",
+        "please move my delivery from {promised} to {other}",
+        "can I skip the box while I am away until {other}",
+        "driver rang at the wrong house again, {delivered} evening",
+        "neighbour took the box on {delivered}, all fine, only so you know",
+        "new address from {other} on, where do I change it",
+        "could the driver use the side door on {promised}",
+        "label unreadable, the post office brought it on {delivered}",
     ),
     "plants": (
         "the {plant} has flies, can I get another one",
@@ -77,13 +74,13 @@ TEXTS = {
     "billing": (
         "charged twice in one month?",
         "the invoice still shows my old address",
-        "can I pay by card from {day} on",
+        "can I pay by card from {other} on",
         "my voucher for a {plant} is not on the bill",
     ),
     "other": (
         "love the {plant}, thank you",
         "may I give my {plant} to a school",
-        "do you take the boxes back on {day}",
+        "do you take the boxes back on {promised}",
         "photo of the {plant} attached, it flowers!",
     ),
 }
@@ -102,13 +99,18 @@ LATE_NOTES = (
     "ask my neighbour, same story",
     "plants cannot wait four days in a van",
     "nobody answered my tickets",
-    "three boxes, three times late",
+    "late again and again",
     "I like you, I do not like your van",
     "dead plants are no present",
     "was fine until summer",
 )
+"""The last of these is written after the summer only."""
+SUMMER = 8
+"""August, its last month."""
 PLANTS = "calathea pilea fern ivy fig begonia monstera pothos oxalis palm".split()
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday".split()
+LONG = 6
+"""A box that comes this many days late is spoken of by its date, no longer by the day of the week."""
 AN = re.compile(r"\ba (?=[aeiou])")
 
 
@@ -166,7 +168,10 @@ def _customer(db: sqlite3.Connection, identity: int, year: Year, missed: frozens
     db.execute("INSERT INTO customers VALUES (?,?,?,?,?,?)", (identity, region, _monday(first), rng.choice(CHANNELS), plan, kind))
     usual = db.execute("SELECT carrier FROM assignments WHERE region = ? ORDER BY valid_from", (region,)).fetchall()[0][0]
     recent: list[bool] = []
+    skipped = -1
     for week in range(first, WEEKS, 2):
+        if week == skipped:
+            continue
         bad = region in year.regions and week >= year.takeover
         promised = START + timedelta(weeks=week, days=identity % 6)
         delay = _delay((region, promised) in missed, rng)
@@ -177,13 +182,19 @@ def _customer(db: sqlite3.Connection, identity: int, year: Year, missed: frozens
             "INSERT INTO boxes (customer, week, promised, delivered, carrier, batch) VALUES (?,?,?,?,?,?)",
             (identity, week, str(promised), str(promised + timedelta(days=delay)), year.bad if bad else usual, batch),
         )
-        if rng.random() < 0.05 + 0.25 * (delay > 1):
-            _ticket(db, identity, promised, delay, DELAYED if bad else DELAYED_ELSEWHERE, rng)
+        if delay > 1 and rng.random() < 0.3:
+            _complaint(db, identity, promised, delay, rng, bad=bad, again=late > 1)
+        elif delay <= 1 and rng.random() < 0.05:
+            _ticket(db, identity, promised, delay, rng)
         if _leaves(kind, late, week, year, rng):
             _cancel(db, identity, promised, late, rng)
             return
         if rng.random() < 0.012:
-            db.execute("INSERT INTO pauses VALUES (?,?,?)", (identity, str(promised), str(promised + timedelta(days=28))))
+            skipped = week + 2
+            db.execute(
+                "INSERT INTO pauses VALUES (?,?,?)",
+                (identity, str(promised + timedelta(days=1)), str(promised + timedelta(days=27))),
+            )
 
 
 def _delay(missed: bool, rng: random.Random) -> int:  # noqa: FBT001 - whether the box missed the belt
@@ -200,24 +211,53 @@ def _leaves(kind: str, late: int, week: int, year: Year, rng: random.Random) -> 
 
 
 def _cancel(db: sqlite3.Connection, identity: int, day: date, late: int, rng: random.Random) -> None:
-    reason = rng.choices(REASONS, (3, 5, 1, 1, 0, 2, 6) if late >= 2 else (4, 1, 1, 4, 1, 3, 5))[0]
-    note = rng.choice(LATE_NOTES if late >= 2 else NOTES) if rng.random() < 0.6 else ""
+    reason = rng.choices(REASONS, (1, 5, 1, 1, 0, 2, 6) if late >= 2 else (4, 1, 1, 4, 1, 3, 5))[0]
+    late_notes = LATE_NOTES if day.month > SUMMER else LATE_NOTES[:-1]
+    note = rng.choice(late_notes if late >= 2 else NOTES) if rng.random() < 0.6 else ""
     db.execute(
         "INSERT INTO cancellations VALUES (?,?,?,?)", (identity, str(day + timedelta(days=rng.randrange(1, 9))), reason, note)
     )
 
 
-def _ticket(
-    db: sqlite3.Connection, identity: int, day: date, delay: int, parts: tuple[tuple[str, ...], ...], rng: random.Random
+def _ticket(db: sqlite3.Connection, identity: int, day: date, delay: int, rng: random.Random) -> None:
+    """What people write when nothing is wrong with their box, on the day on which it comes."""
+    topic = rng.choice(("delivery", "plants", "billing", "other"))
+    _write(db, identity, topic, rng.choice(TEXTS[topic]), (day, day + timedelta(days=delay), day + timedelta(days=delay)), rng)
+
+
+def _complaint(
+    db: sqlite3.Connection, identity: int, day: date, delay: int, rng: random.Random, *, bad: bool, again: bool
 ) -> None:
-    topic = "delivery" if delay > 1 else rng.choice(("delivery", "plants", "billing", "other"))
-    text = " ".join(filter(None, map(rng.choice, parts))) if delay > 1 else rng.choice(TEXTS[topic])
-    first, second = rng.sample(DAYS, 2)
-    text = AN.sub("an ", text.format(day=first, other=second, plant=rng.choice(PLANTS)))
-    db.execute(
-        "INSERT INTO tickets (customer, on_day, topic, text) VALUES (?,?,?,?)",
-        (identity, str(day + timedelta(days=delay)), topic, text),
+    """A ticket about a late box, from somebody who still waits for it or, as often, on the day on which it came at last."""
+    delivered = day + timedelta(days=delay)
+    if rng.random() < 0.5:
+        written = day + timedelta(days=min(rng.randrange(1, delay), 9))
+        opening = rng.choice(OPENINGS_AGAIN if again else OPENINGS)
+        text = opening + rng.choice(WAITING if bad else WAITING_ELSEWHERE) + rng.choice((*WAITED, NO_THIRD) if again else WAITED)
+    else:
+        written = delivered
+        opening = rng.choice(OPENINGS_AGAIN if again else OPENINGS[:3])
+        text = (
+            opening + rng.choice(ARRIVED if bad else ARRIVED_ELSEWHERE) + rng.choice((*SUFFERED, NO_THIRD) if again else SUFFERED)
+        )
+    _write(db, identity, "delivery", text, (day, delivered, written), rng)
+
+
+def _write(
+    db: sqlite3.Connection, identity: int, topic: str, text: str, days: tuple[date, date, date], rng: random.Random
+) -> None:
+    """Store a ticket. ``days`` are those on which the box was promised, came, and the ticket was written."""
+    promised, delivered, written = days
+    delay = (delivered - promised).days
+    filled = text.format(
+        promised=f"{promised:%A}",
+        delivered=f"{delivered:%A}" if delay < LONG else f"{delivered.day} {delivered:%B}",
+        other=rng.choice([name for name in DAYS if name != f"{promised:%A}"]),
+        count={2: "two", 3: "three", 5: "five"}.get(delay, delay),
+        plant=rng.choice(PLANTS),
     )
+    row = (identity, str(written), topic, AN.sub("an ", filled))
+    db.execute("INSERT INTO tickets (customer, on_day, topic, text) VALUES (?,?,?,?)", row)
 
 
 def _double(db: sqlite3.Connection, year: Year, rng: random.Random) -> None:
