@@ -6,65 +6,22 @@ import random
 import re
 from dataclasses import dataclass
 
-MODULES = (
-    "order_create order_cancel order_split order_merge order_confirm order_remind refund_apply refund_cancel refund_partial return_goods "
-    "exchange_goods address_change phone_change invoice_apply invoice_resend invoice_red coupon_use coupon_give coupon_claim points_use "
-    "points_convert gift_send gift_accept group_open group_join group_leave review_write review_append review_hide pickup_book "
-    "pickup_cancel delivery_delay delivery_track card_pay card_bind wallet_top_up seckill_enter presale_pay warranty_claim receipt_sign"
-).split()
-TITLES = (
-    "创建订单 取消订单 拆分订单 合并订单 确认订单 催单 申请退款 撤销退款 部分退款 退货 换货 改地址 改手机号 申请发票 重发发票 红冲发票 用券 转赠优惠券 领券 用积分 积分兑换 送礼物 "
-    "收礼物 开团 参团 退团 写评价 追评 隐藏评价 预约取件 取消取件 推迟配送 查物流 刷卡支付 绑卡 钱包充值 参加秒杀 支付尾款 申请保修 签收"
-).split()
 GOOD_REQUEST = (
-    'amount=10, user="u-77", reason="不想要了", phone="13800001111", address="人民路一百二十号三单元", quantity=1, today="2026-01-05", points=10, days=1, '
-    'title="某某公司", tax_number="1" * 18, stars=5, text="非常好用的东西", pictures=["p"], slot="1400", now="0900", pay=10, captcha="8841", to="u-78", region="华东"'
+    'amount=10, user="u-77", reason="不想要了", phone="13800001111", address="人民路一百二十号三单元", quantity=1, today="2026-01-05", points=100, days=1, '
+    'title="某某公司", tax_number="1" * 18, stars=5, text="非常好用的东西", pictures=["p"], slot="1400", now="0900", pay=10, captcha="8841", to="u-78", region="华东", '
+    'minutes=5, hours=30, mail="kefu@example.com", card="6" * 16, serial="SN2601050007", code="7730"'
 )
 GOOD_ORDER = (
     'id="o-1", paid=120, status="paid", user="u-77", items=["a", "b"], stock=20, coupon_until="2026-02-01", total=300, coupon_from=100, coupon_used=False, '
     'points=500, shipped=False, tracking="SF1", invoiced=False, invoice_no="FP-9", reviewed=False, slot_left=3, balance=900, tries=0, captcha="8841", '
-    'members=1, group_size=3, group_over=False, red_until="2026-03-01", red_part=0, host="u-77", final_left=0, blocked=["南极"], weight=900'
+    'members=1, group_size=3, group_over=False, red_until="2026-03-01", red_part=0, host="u-77", final_left=0, blocked=["南极"], weight=900, '
+    'parts=1, ship_to="人民路一百二十号三单元", reminded=0, refunded=False, sent_back=False, old_address="中山路八号二单元", old_phone="13900002222", resent=0, '
+    'coupon_bound=False, coupon_left=40, coupon_mine=0, gift_taken=False, gift_until="2026-02-10", groups=1, joined=["u-77"], review_id="r-5", hidden=False, '
+    'pickup_no="P-31", pickup_in=300, delays=0, card_bound=False, sale_from="0800", sale_over=False, sale_mine=0, final_until="2026-03-10", signed=False, '
+    'sign_code="7730"'
 )
 ORDER_KEYS = set(re.findall(r"(\w+)=", GOOD_ORDER)) - {"points", "user", "captcha"}
 RENAMED = {"points_wanted": "points"}
-COMMON = ("order_closed", "not_owner", "reason_missing", "reason_too_long", "phone_format", "captcha", "items_empty")
-"""Rules that any action may have."""
-OWN = {
-    "order": (
-        "stock_short",
-        "quantity_zero",
-        "items_too_many",
-        "address_short",
-        "region_blocked",
-        "weight_limit",
-        "red_packet_expired",
-    ),
-    "refund": ("amount_above_paid", "amount_not_positive", "shipped", "window_passed", "invoice_done", "red_packet_cash"),
-    "return": ("window_passed", "picture_count", "amount_above_paid", "not_shipped"),
-    "exchange": ("window_passed", "picture_count", "stock_short", "not_shipped"),
-    "address": ("address_short", "region_blocked", "shipped"),
-    "phone": ("shipped", "password_tries"),
-    "invoice": ("invoice_title", "tax_number", "invoice_done", "amount_not_positive"),
-    "coupon": ("coupon_expired", "coupon_minimum", "coupon_used", "gift_self", "red_packet_expired"),
-    "points": ("points_short", "amount_not_positive", "stock_short"),
-    "gift": ("gift_self", "address_short", "region_blocked", "stock_short"),
-    "group": ("group_full", "group_over", "host_only", "stock_short"),
-    "review": ("rating_range", "review_words", "review_twice", "picture_count"),
-    "pickup": ("slot_past", "slot_full", "weight_limit", "address_short"),
-    "delivery": ("slot_past", "slot_full", "not_shipped", "region_blocked"),
-    "card": ("card_balance", "password_tries", "amount_not_positive"),
-    "wallet": ("card_balance", "password_tries", "amount_not_positive"),
-    "seckill": ("stock_short", "quantity_zero", "region_blocked", "password_tries"),
-    "presale": ("final_left", "card_balance", "password_tries", "amount_not_positive"),
-    "warranty": ("window_passed", "picture_count", "not_shipped"),
-    "receipt": ("not_shipped", "picture_count", "review_twice"),
-}
-"""Rules of a kind of action, by the first word of its name."""
-ALWAYS = {
-    "order_confirm": "card_balance", "refund_partial": "red_packet_cash", "invoice_apply": "invoice_done", "coupon_use": "coupon_minimum",
-    "group_open": "host_only", "group_join": "group_full", "review_write": "picture_count", "presale_pay": "final_left",
-}  # fmt: skip
-"""Rules that the story needs in an action."""
 LOGS = ("request checked", "rules passed", "handing over to store", "audit written", "result built")
 
 
@@ -79,6 +36,29 @@ class Check:
     trigger: str
 
 
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One handler: its module, its title, the rules that it must have, and those of its own and common ones that it may have."""
+
+    module: str
+    title: str
+    must: tuple[str, ...]
+    own: tuple[str, ...]
+    common: tuple[str, ...]
+
+
+def read_actions(parts: dict[str, str]) -> list[Action]:
+    """The handlers of the data file, in the order in which they are moved."""
+    found = []
+    for line in parts["actions"].strip("\n").split("\n"):
+        head, _, rules = line.partition(": ")
+        own, common = (half.split() for half in rules.split(" | "))
+        must = tuple(rule[1:] for rule in own + common if rule.startswith("!"))
+        module, title = head.split()
+        found.append(Action(module, title, must, *(tuple(r for r in half if not r.startswith("!")) for half in (own, common))))
+    return found
+
+
 def read_checks(parts: dict[str, str]) -> list[Check]:
     """The rules among the parts of the data file."""
     found = []
@@ -88,24 +68,24 @@ def read_checks(parts: dict[str, str]) -> list[Check]:
     return found
 
 
-def handlers(checks: list[Check], rng: random.Random) -> dict[str, str]:
+def handlers(parts: dict[str, str], rng: random.Random) -> dict[str, str]:
     """All handler modules and their tests."""
     files = {}
-    known = {check.name: check for check in checks}
-    for name, title in zip(MODULES, TITLES, strict=True):
-        some = [known[rule] for rule in _rules(name, rng)]
-        files[f"orders/handlers/{name}.py"] = _module(name, title, some, rng)
-        files[f"tests/test_{name}.py"] = _tests(name, some)
+    known = {check.name: check for check in read_checks(parts)}
+    for action in read_actions(parts):
+        some = [known[rule] for rule in _rules(action, rng)]
+        files[f"orders/handlers/{action.module}.py"] = _module(action.module, action.title, some, rng)
+        files[f"tests/test_{action.module}.py"] = _tests(action.module, some)
     files["tests/good.py"] = f'"""一份合规的请求和订单。"""\n\nREQUEST = dict({GOOD_REQUEST})\nORDER = dict({GOOD_ORDER})\n'
     return files
 
 
-def _rules(name: str, rng: random.Random) -> list[str]:
-    own = OWN[name.split("_", maxsplit=1)[0]]
-    some = rng.sample(own, min(len(own), rng.randrange(2, 5))) + rng.sample(COMMON, rng.randrange(2, 4))
-    if name in ALWAYS and ALWAYS[name] not in some:
-        some[0] = ALWAYS[name]
-    return some
+def _rules(action: Action, rng: random.Random) -> list[str]:
+    """The rules that an action must have, then some of its own, then some common ones: the order in which a user meets them."""
+    own = list(action.own)
+    some = rng.sample(own, min(len(own), rng.randrange(1, 4)))
+    shared = rng.sample(action.common, min(len(action.common), rng.randrange(2, 4)))
+    return [*action.must, *(rule for rule in own if rule in some), *(rule for rule in action.common if rule in shared)]
 
 
 def _module(name: str, title: str, checks: list[Check], rng: random.Random) -> str:

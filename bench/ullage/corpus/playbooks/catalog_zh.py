@@ -12,13 +12,15 @@ from ullage.corpus.recording import EPOCH_MS, Playbook
 from ullage.corpus.screenplay import Stage, data_file, sections
 from ullage.corpus.workspace import Workspace
 
-PEOPLE = ("高嘉树", "沈知微", "罗一鸣", "唐晚晴", "曹景行", "姚若谷", "Nora Lind", "Peter Osei")
+PEOPLE = ("高嘉树", "沈知微", "罗一鸣", "唐晚晴", "曹景行", "姚若谷", "林疏桐", "方以宁")
 BATCH = 8
 """Handlers between two words of the user."""
 PAIRS, GLANCE, TESTS_TOO = 0.22, 0.15, 0.45
 """Shares of steps that take two handlers, of single ones that look at the messages alone, and of others that read the tests too."""
 SLIP = "invoice_apply"
 """The handler in which a placeholder is named wrongly at first."""
+MISSED, MISSED_RULE = "review_append", "order_closed"
+"""The handler in which a message is registered but not replaced, and whose message it is; only the scan shows it."""
 DRAFT = "This coupon can only be used for orders whose total after all other discounts is {minimum} yuan or more"
 """A translation that is too long for every limit."""
 MARKS = {"<RED>": "红包", "<HOST>": "团长", "<FINAL>": "尾款"}
@@ -44,7 +46,7 @@ class CatalogZh(Playbook):
         """The project with two commits."""
         parts = sections(data_file("catalog_zh.files"))
         files = {name.removeprefix("file "): body for name, body in parts.items() if name.startswith("file ")}
-        files |= _order_hub.handlers(_order_hub.read_checks(parts), rng)
+        files |= _order_hub.handlers(parts, rng)
         workspace.run("git init -q", EPOCH_MS)
         code = {name: text for name, text in files.items() if not name.startswith("tests")}
         for message, some, days in (("导入订单中心", code, 200), ("补上每条提示语的测试", files, 40)):
@@ -54,12 +56,14 @@ class CatalogZh(Playbook):
 
     def play(self, stage: Stage) -> None:
         """Survey, the first batch, and a word of the user after each further one."""
-        checks = {c.name: c for c in _order_hub.read_checks(sections(data_file("catalog_zh.files")))}
+        parts = sections(data_file("catalog_zh.files"))
+        checks = {c.name: c for c in _order_hub.read_checks(parts)}
+        modules = [action.module for action in _order_hub.read_actions(parts)]
         stage.play("task", "survey", "design")
         words = ["after_1", "after_2", "after_3", "after_4", "after_5"]
         remarks = dict(note.split("：", 1) for note in stage.notes("batch_notes"))
-        for start in range(0, len(_order_hub.MODULES), BATCH):
-            for group in _groups(_order_hub.MODULES[start : start + BATCH], remarks, stage.session.rng):
+        for start in range(0, len(modules), BATCH):
+            for group in _groups(modules[start : start + BATCH], remarks, stage.session.rng):
                 _Move(stage, checks, remarks, drafting=start == 2 * BATCH).group(group)
             stage.play(words.pop(0))
             values = stage.session.values
@@ -117,6 +121,10 @@ class _Move:
         edits += [_edit(path, name, check, self.session.values["prefix"]) for check in found]
         if name == SLIP:
             edits = [edit | {"new": edit["new"].replace(", number=", ", no=")} for edit in edits]
+        if name == MISSED:
+            missed = next(edit for edit in edits if f".{MISSED_RULE}" in edit["new"])
+            edits.remove(missed)
+            self.session.values |= {"missed_old": missed["old"], "missed_new": missed["new"]}
         if self.session.rng.random() < 0.6:
             self.session.together([("edit", edit) for edit in edits])
         else:
@@ -176,10 +184,11 @@ def _english(check: Check, values: dict[str, str], *, drafting: bool) -> str:
 
 def _values(rng: random.Random) -> dict[str, str]:
     people = rng.sample(PEOPLE, 4)
-    days = ("下周三中午", "下周四下班前", "下周五上午", "再下周一")
+    days = ("下周三中午前", "下周四下班前", "下周五上午", "下下周一")
     early, late = sorted(rng.sample(range(len(days)), 2))
     ticket = f"OH-{rng.randrange(2100, 8800)}"
-    terms = rng.sample(TERMS, 2)
+    terms = [TERMS[0], rng.choice(TERMS[1:])]
+    rng.shuffle(terms)
     words = {f"word_{term}": no if (term, yes, no) in terms else yes for term, yes, no in TERMS}
     return words | {
         "ticket": ticket,
@@ -194,7 +203,7 @@ def _values(rng: random.Random) -> dict[str, str]:
         "prefix": "",
         "prefix_new": rng.choice(("err.", "msg.", "oh.")),
         "account": "balance",
-        "account_new": rng.choice(("wallet", "store credit", "stored value")),
+        "account_new": rng.choice(("account credit", "store credit", "stored value")),
         "term_a": terms[0][0],
         "term_a_yes": terms[0][1],
         "term_a_no": terms[0][2],
