@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,15 +80,33 @@ def _mixed(sound: Sequence[Probe]) -> list[Probe]:
 
 
 def _chosen(probes: Sequence[Probe], most: int) -> list[Probe]:
-    """At most so many: types take turns so that rare ones stay, planted facts come before mined ones, spread over the trace."""
-    types: dict[str, list[Probe]] = {}
-    for probe in probes:
-        types.setdefault(probe.type, []).append(probe)
+    """At most so many: speakers take turns, and for each of them types do.
+
+    Else most questions would be about what people and the agent said, and a strategy that only clears tool results would
+    look as if it kept everything.
+    """
     found = []
-    for name, share in _shares({name: len(held) for name, held in types.items()}, most).items():
-        planted = [probe for probe in types[name] if probe.provenance == "plot"]
-        others = [probe for probe in types[name] if probe.provenance != "plot"]
-        found += [*_spread(planted, share), *_spread(others, max(0, share - len(planted)))]
+    speakers = _grouped(probes, lambda probe: probe.speaker)
+    for speaker, share in _shares({name: len(held) for name, held in speakers.items()}, most).items():
+        types = _grouped(speakers[speaker], lambda probe: probe.type)
+        for name, part in _shares({name: len(held) for name, held in types.items()}, share).items():
+            found += _preferred(types[name], part)
+    return found
+
+
+def _grouped(probes: Sequence[Probe], key: Callable[[Probe], str]) -> dict[str, list[Probe]]:
+    groups: dict[str, list[Probe]] = {}
+    for probe in probes:
+        groups.setdefault(key(probe), []).append(probe)
+    return groups
+
+
+def _preferred(probes: Sequence[Probe], most: int) -> list[Probe]:
+    """At most so many: planted facts, then mined ones that a later reply used, then others, each spread over the trace."""
+    found: list[Probe] = []
+    ranks = _grouped(probes, lambda probe: "0" if probe.provenance == "plot" else "1" if probe.uses else "2")
+    for rank in sorted(ranks):
+        found += _spread(ranks[rank], max(0, most - len(found)))
     return found
 
 
