@@ -53,7 +53,7 @@ READERS_OF_FILES = {
     "pricing": "reads the price sheet that ships inside litellm",
 }
 """Modules of the core that read files which are part of an installed package: module and reason."""
-STRATEGY_NOUNS = frozenset(("context", "converse", "errors", "specs", "strategy", "tokens", "types"))
+STRATEGY_NOUNS = frozenset(("actions", "context", "converse", "errors", "specs", "strategy", "tokens", "types"))
 """What a strategy may import of the harness."""
 
 

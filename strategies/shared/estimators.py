@@ -142,3 +142,8 @@ def projected_tokens(view: View, messages: Sequence[Message]) -> int:
             return view.usage.prompt + view.usage.output + sum(map(strands_message_tokens, messages[at + 1 :]))
     system = ceil_div(len(view.system), 4)
     return system + strands_tool_tokens(view.tools) + sum(map(strands_message_tokens, messages))
+
+
+def bytes_over_4(message: Message) -> int:
+    """Bytes of UTF-8 / 4, rounded up: Codex, Letta."""
+    return ceil_div(sum(len(text.encode("utf-8", "replace")) for block in message.blocks for text in texts_of(block)), 4)
