@@ -17,7 +17,8 @@ FLOORS: dict[int, str] = {
         scoring_self_test seventyseven spending summarizers""",
     3: """autopsy autopsy_json billing books breakdowns compare comparison_table examining exams forgetting gate gate_output lookups losses markdown measures
         metrics metrics_money open_book records report rescoring scored sensitivity sweep tables""",
-    4: """banks cassette cli commands corpus data data_sets deciders.llm estimating formats live llm readers.llm registry resimulating runfolder
+    4: """__main__ banks cassette cli commands corpus data data_sets deciders.llm estimating formats live llm readers.llm registry resimulating
+        runfolder
         runner session store summarizers.llm terminal traces worker""",
     5: "conformance doors histories testing testing_records testing_traces",
 }
