@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from ullage.strategies.shared.edits import edits_between
@@ -24,11 +25,14 @@ def changed_to(
     tier: str,
     reason: str,
     sources: Mapping[str, tuple[str, ...]] | None = None,
-    state: Any = None,
+    state: Any = UNSET,
     estimate: int | None = None,
     extra: Iterable[Edit] = (),
 ) -> Decision:
-    """The decision that turns the context of a view into a list; ``sources`` names what new messages stand for."""
+    """The decision that turns the context of a view into a list; ``sources`` names what new messages stand for.
+
+    Without ``state`` the strategy's state stays as it was.
+    """
     edits = (*edits_between(view.context, after, sources), *extra)
     return Decision(edits=edits, state=state, tier=tier, reason=reason, estimate=estimate)
 
